@@ -28,7 +28,11 @@ from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from skrank_abstain.distance import DistanceAbstainer, _near, pair_feature_distances
+from skrank_abstain.distance import (
+    DistanceAbstainer,
+    _abstainer,
+    pair_feature_distances,
+)
 from skrank_abstain.multilabel import ThresholdDecompositionRanker
 
 N_LABELS = 14
@@ -156,7 +160,7 @@ def compare_votes(smoke: bool, quiet: bool) -> list[dict[str, Any]]:
 
 def evaluate(ranker: Any, X: Any, y: Any, qid: Any, limit: float) -> Any:
     """Evaluate, searching up to this share of near pairs."""
-    with patch.object(_near, "_NEAR_SHARE", limit):
+    with patch.object(_abstainer, "_NEAR_SHARE", limit):
         return ranker.evaluate(X, y, qid)
 
 

@@ -4,8 +4,9 @@ Promise an error rate, and show how it was kept
 
 A budget of pairs promises nothing about errors.
 :class:`~skrank_abstain.RiskControlledRanker` does: of the pairs that it decides on new
-queries, at most a given share is wrong. The promise is put to the test here, beside one
-that takes pairs for the sample. The last section is for the auditor.
+queries and that truly differ, at most a given share is in the wrong order. The promise
+is put to the test here, beside one that takes pairs for the sample. The last section is
+for the auditor.
 """
 
 # %%
@@ -36,7 +37,7 @@ model = Ridge().fit(X[train], y[train])
 # The promise
 # -----------
 # 300 labelled days calibrate, and which days these are is good or bad luck. In at most
-# one of ten such draws may more than 20 % of the decisions on new days be wrong.
+# one of ten such draws may more than 20 % of the decided orders of new days be wrong.
 max_risk, delta = 0.2, 0.1
 tie_model = "bradley_terry"  # no two patients are equally urgent
 

@@ -56,8 +56,7 @@ def entropy(proba: ArrayLike) -> FloatArray:
 def _entropy(proba: FloatArray) -> FloatArray:
     # Add the outer two first, so that a mirrored pair has the same entropy.
     terms = entr(proba)
-    total: FloatArray = (terms[:, 0] + terms[:, 2]) + terms[:, 1]
-    return total
+    return np.asarray((terms[:, 0] + terms[:, 2]) + terms[:, 1])
 
 
 def entropy_abstention(
@@ -127,8 +126,7 @@ def entropy_abstention(
         rank = int(rounded_share(coverage, calibration.size))
         threshold = np.partition(calibration, rank - 1)[rank - 1]
     # Pairs of one gap may differ in the last digit and must be decided alike.
-    accepted: BoolArray = entropies <= threshold * (1 + 1e-12)
-    return accepted
+    return np.asarray(entropies <= threshold * (1 + 1e-12))
 
 
 def random_abstention(
@@ -165,6 +163,6 @@ def random_abstention(
     check_fraction(coverage, "coverage", include_one=True)
     # Independent draws, not a random subset: as with a threshold, the coverage holds on
     # average only.
-    draws = check_random_state(random_state).random_sample(n_pairs)
-    accepted: BoolArray = draws < coverage
-    return accepted
+    return np.asarray(
+        check_random_state(random_state).random_sample(n_pairs) < coverage
+    )

@@ -41,7 +41,7 @@ def files_after_scoring(ranker, data):
     ("ranker", "most"),
     [
         (BALToR(FirstColumn(), random_state=0), 12),
-        (RiskControlledRanker(FirstColumn(), max_risk=0.9, random_state=0), 14),
+        (RiskControlledRanker(FirstColumn(), max_risk=0.45, random_state=0), 14),
     ],
     ids=["budget", "certified"],
 )

@@ -58,7 +58,7 @@ LEARNS = MultiOutputRegressor(SGDRegressor(random_state=0))
 FITS = [
     (BALToR(Ridge(), random_state=0), ITEMS),
     (CostAbstainer(Ridge(), cost=0.3, random_state=0), ITEMS),
-    (RiskControlledRanker(Ridge(), max_risk=0.9, random_state=0), ITEMS),
+    (RiskControlledRanker(Ridge(), max_risk=0.45, random_state=0), ITEMS),
     (PairwiseRankerClassifier(FirstColumn(), random_state=0), PAIRS),
     (DistanceAbstainer(Ridge(), random_state=0), ITEMS),
     (ConstrainedLinearRanker(max_iter=3), ITEMS),
@@ -173,7 +173,8 @@ def test_unknown_arguments_are_explained_everywhere(estimator, data):
 
 
 def test_a_certificate_does_not_survive_a_refit_that_fails():
-    ranker = RiskControlledRanker(Ridge(), max_risk=0.9, random_state=0).fit(*ITEMS)
+    ranker = RiskControlledRanker(Ridge(), max_risk=0.45, calibration_size=0.7)
+    ranker.set_params(random_state=0).fit(*ITEMS)
     assert ranker.certified_
     broken = DATA.data.copy()
     broken[0, 0] = np.nan

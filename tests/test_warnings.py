@@ -84,7 +84,8 @@ def test_a_folder_whose_name_begins_like_a_package_is_the_users(package):
 @pytest.mark.parametrize("ranker", [BALToR, RiskControlledRanker])
 def test_fitting_a_ranker(ranker, message):
     model, y = MODELS[message], RELEVANCE[message]
-    wrapped = ranker(fitted(), tie_model=model, random_state=0)
+    tuning = {"tuning_size": 0.3} if ranker is RiskControlledRanker else {}
+    wrapped = ranker(fitted(), tie_model=model, random_state=0, **tuning)
     assert_names_this_file(lambda: wrapped.fit(X, y, qid=QID), message)
 
 
@@ -117,7 +118,8 @@ def too_few(**options):
 
 
 def uncertified(**options):
-    return RiskControlledRanker(fitted(), random_state=0, **options)
+    given = {"max_risk": 0.1, "tuning_size": 0.3} | options
+    return RiskControlledRanker(fitted(), random_state=0, **given)
 
 
 def test_too_few_queries_for_a_guarantee():

@@ -100,6 +100,8 @@ def run(
         model,
         max_risk=MAX_RISK,
         delta=DELTA,
+        bound="loss",
+        tuning_size=0.3,
         tie_model=tie_model,
         loss="zero_one",
         random_state=seed,

@@ -5,13 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skrank_abstain._kernels.compiling import jit
+from skrank_abstain._kernels.compiling import FloatArray, IntArray, jit
 from skrank_abstain._kernels.threads import map_ranges
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 def weigh_groups(
@@ -23,7 +19,6 @@ def weigh_groups(
     n_groups: int,
     *,
     by_query: bool,
-    n_threads: int | None = None,
 ) -> FloatArray:
     """Add up pairs by the group that their two bins belong to, and by outcome.
 
@@ -42,7 +37,6 @@ def weigh_groups(
     n_groups : int
     by_query : bool
         Whether to keep queries apart.
-    n_threads : int, default=None
 
     Returns
     -------
@@ -65,19 +59,21 @@ def weigh_groups(
         out = np.zeros((q1 - q0 if by_query else 1, n_groups, 4))
         changes = q0 + 1 + np.flatnonzero(np.diff(by_bin[q0:q1]))
         for start, stop in pairwise([q0, *changes, q1]):
-            kernel = _weigh_by_bin if by_bin[start] else _weigh_by_pair
             rows = out[start - q0 : stop - q0] if by_query else out
-            kernel(bins, grades, weights, offsets, group, start, stop, by_query, rows)
+            here, task = offsets[start : stop + 1], (group, by_query, rows)
+            if by_bin[start]:
+                items, bounds = _stretches(bins, grades, here, n_bins)
+                _merge_bins(grades[items], weights[items], bounds, *task)
+            else:
+                _weigh_by_pair(bins, grades, weights, here, *task)
         return out
 
-    parts = map_ranges(weigh, cost, n_threads)
+    parts = map_ranges(weigh, cost)
     if by_query:
         return np.concatenate([np.zeros((0, n_groups, 4)), *parts])
     # Added in the order of the ranges, which depend on the queries alone: sums of
     # floats are the same for any number of threads.
-    total = np.zeros((1, n_groups, 4))
-    for part in parts:
-        total += part
+    total: FloatArray = sum(parts, np.zeros((1, n_groups, 4)))
     return total
 
 
@@ -88,17 +84,15 @@ def _weigh_by_pair(
     weights: FloatArray,
     offsets: IntArray,
     group: IntArray,
-    q0: int,
-    q1: int,
     by_query: bool,
     out: FloatArray,
 ) -> None:
-    """Add the pairs of the queries q0 to q1 to ``out``."""
-    for q in range(q0, q1):
+    """Add the pairs to ``out``."""
+    for q in range(offsets.shape[0] - 1):
         lo, hi = offsets[q], offsets[q + 1]
         # Slices indexed from 0: numba need not check for negative indices.
         theirs, their_grades, their_weights = bins[lo:hi], grades[lo:hi], weights[lo:hi]
-        totals = out[q - q0 if by_query else 0]
+        totals = out[q if by_query else 0]
         for i in range(hi - lo):
             own, grade, weight = theirs[i], their_grades[i], their_weights[i]
             for j in range(i):
@@ -114,26 +108,16 @@ def _weigh_by_pair(
                 totals[place, column] += weight * their_weights[j]
 
 
-def _weigh_by_bin(
-    bins: IntArray,
-    grades: IntArray,
-    weights: FloatArray,
-    offsets: IntArray,
-    group: IntArray,
-    q0: int,
-    q1: int,
-    by_query: bool,
-    out: FloatArray,
-) -> None:
-    """Add the pairs of the queries q0 to q1 to ``out``, grades in order in each bin."""
-    n_bins = group.shape[0]
-    here = slice(offsets[q0], offsets[q1])
-    place = np.repeat(np.arange(q1 - q0) * n_bins, np.diff(offsets[q0 : q1 + 1]))
-    place += bins[here]
-    order = np.lexsort((grades[here], place))
+def _stretches(
+    bins: IntArray, grades: IntArray, offsets: IntArray, n_bins: int
+) -> tuple[IntArray, IntArray]:
+    """Return the items of each query and bin by grade, and where each bin begins."""
+    query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    here = slice(offsets[0], offsets[-1])
+    place = query * n_bins + bins[here]
+    order = np.lexsort((grades[here], place)) + offsets[0]
     # Bins ascend with the scores: each is one stretch of the items.
-    bounds = np.searchsorted(place, np.arange((q1 - q0) * n_bins + 1))
-    _merge_bins(grades[here][order], weights[here][order], bounds, group, by_query, out)
+    return order, np.searchsorted(place, np.arange((offsets.size - 1) * n_bins + 1))
 
 
 @jit

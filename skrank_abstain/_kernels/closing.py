@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skrank_abstain._kernels.compiling import jit
+from skrank_abstain._kernels.compiling import BitArray, BoolArray, IntArray, jit
 from skrank_abstain._kernels.threads import map_ranges
 
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
-BitArray = NDArray[np.uint64]
 
-
-def ranks_of_bins(
-    bins: IntArray, offsets: IntArray, over: BoolArray, *, n_threads: int | None = None
-) -> IntArray:
+def ranks_of_bins(bins: IntArray, offsets: IntArray, over: BoolArray) -> IntArray:
     """Return the best and the worst rank of each item by the orders of its bin.
 
     Parameters
@@ -25,8 +18,6 @@ def ranks_of_bins(
     offsets : ndarray of shape (n_queries + 1,), int64
     over : ndarray of shape (n_bins, n_bins), bool
         Whether the items of one bin are over those of another, lower one.
-    n_threads : int, default=None
-        Number of threads; by default one per available CPU.
 
     Returns
     -------
@@ -44,13 +35,11 @@ def ranks_of_bins(
     first = np.flatnonzero(new)  # of the items of one query and one bin: a group
     groups = np.searchsorted(first, offsets)
     members = np.diff(first, append=bins.size)
-    unmarked = np.zeros((0, 0), dtype=np.bool_)
     above, below = np.zeros((2, first.size), dtype=np.int64)
-    data = bins[first], members, groups, over, unmarked
+    data = bins[first], members, over
     map_ranges(
-        lambda q0, q1: _ranks_range(*data, q0, q1, above, below),
+        lambda q0, q1: _ranks_range(*data, groups[q0 : q1 + 1], above, below),
         4.0 * np.diff(groups) ** 2.0,
-        n_threads,
     )
     best = 1 + np.repeat(above, members)
     worst = np.repeat(sizes, sizes) - np.repeat(below, members)
@@ -160,18 +149,15 @@ def _reach(bins: IntArray, over: BoolArray, kept: BoolArray) -> BitArray:
 def _ranks_range(
     bins: IntArray,
     members: IntArray,
-    groups: IntArray,
     over: BoolArray,
-    unmarked: BoolArray,
-    q0: int,
-    q1: int,
+    groups: IntArray,
     above: IntArray,
     below: IntArray,
 ) -> None:
     """Count the items above and below each group (n_groups,) of the queries."""
-    for q in range(q0, q1):
+    for q in range(groups.shape[0] - 1):
         start, stop = groups[q], groups[q + 1]
-        reach = _reach(bins[start:stop], over, unmarked)
+        reach = _reach(bins[start:stop], over, over[:0])
         for i in range(stop - start):
             for j in range(i):
                 if _has(reach, i, j):

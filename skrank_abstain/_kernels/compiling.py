@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from contextlib import suppress
-from hashlib import sha256
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import FunctionCache
+from numpy.typing import NDArray
 
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+BitArray = NDArray[np.uint64]
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 
@@ -29,42 +32,21 @@ def jit(function: Kernel) -> Kernel:
     # nogil: chunks of queries run side by side in threads. error_model: a division by
     # zero gives inf or NaN, as in numpy; raising as Python does costs a branch each
     # time. The last two skip what no kernel needs: a tenth of the compilation time.
-    options = {"nogil": True, "error_model": "numpy"}
-    options |= {"no_cfunc_wrapper": True, "no_rewrites": True}
-    compiled = numba.njit(**options)(function)
-    try:
-        # What cache=True does, with our cache.
+    compiled = numba.njit(
+        nogil=True, error_model="numpy", no_cfunc_wrapper=True, no_rewrites=True
+    )(function)
+    # What cache=True does, with our cache. Without a writable place it raises here,
+    # before anything is compiled.
+    with suppress(RuntimeError):
         compiled._cache = _ForgivingCache(function)
-    except RuntimeError as error:
-        # Numba looks for a writable place when it decorates, not when it compiles.
-        if "cannot cache function" not in str(error):
-            raise
     return cast(Kernel, compiled)
 
 
-# Both classes extend private ones: numba's own cache=True raises when the disk is full
-# or a file is damaged, and neither its environment variables nor its locators, which
-# choose the folder, change that.
-
-
-class _HashedCode(CompileResultCacheImpl):
-    """Compiled code with its hash: LLVM ends the process over a flipped bit."""
-
-    def reduce(self, cres: Any) -> Any:
-        code = pickle.dumps(super().reduce(cres))
-        return sha256(code).digest(), code
-
-    def rebuild(self, target_context: Any, payload: Any) -> Any:
-        digest, code = payload
-        if sha256(code).digest() != digest:
-            raise ValueError("The compiled code is damaged.")
-        return super().rebuild(target_context, pickle.loads(code))
-
-
+# It extends a private class: numba's own cache=True raises when the disk is full or a
+# file is damaged, and neither its environment variables nor its locators, which choose
+# the folder, change that.
 class _ForgivingCache(FunctionCache):
     """A cache whose failures never stop a call."""
-
-    _impl_class = _HashedCode
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

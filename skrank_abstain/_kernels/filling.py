@@ -1,14 +1,10 @@
-"""Pairs written straight into the arrays that a prediction returns."""
+"""Pairs and decisions written straight into the arrays that a prediction returns."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skrank_abstain._kernels.compiling import jit
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from skrank_abstain._kernels.compiling import BoolArray, FloatArray, IntArray, jit
 
 
 def fill_pairs(
@@ -41,12 +37,12 @@ def fill_pairs(
     Serial: predictions use one thread. One pass writes all three arrays; gathering the
     scores afterwards costs as much again.
     """
-    stop = offsets.shape[0] - 1 if stop is None else stop
-    sizes = np.diff(offsets[start : stop + 1])
+    here = offsets[start : None if stop is None else stop + 1]
+    sizes = np.diff(here)
     n_pairs = int((sizes * (sizes - 1) // 2).sum())
-    left, right = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
+    left, right = np.empty((2, n_pairs), dtype=np.int64)
     differences = np.empty(n_pairs)
-    _fill_range(scores, order, offsets, start, stop, left, right, differences)
+    _fill_range(scores, order, here, left, right, differences)
     return left, right, differences
 
 
@@ -55,15 +51,13 @@ def _fill_range(
     scores: FloatArray,
     order: IntArray,
     offsets: IntArray,
-    q0: int,
-    q1: int,
     left: IntArray,
     right: IntArray,
     differences: FloatArray,
 ) -> None:
-    """Fill the three arrays (n_pairs,) for the queries ``q0`` to ``q1``."""
+    """Fill the three arrays (n_pairs,)."""
     k = 0
-    for q in range(q0, q1):
+    for q in range(offsets.shape[0] - 1):
         for p in range(offsets[q], offsets[q + 1]):
             row = order[p]
             for other in range(p + 1, offsets[q + 1]):
@@ -72,3 +66,50 @@ def _fill_range(
                 # Adding zero turns negative zero into zero.
                 differences[k] = scores[row] - scores[order[other]] + 0.0
                 k += 1
+
+
+@jit
+def settle_pairs(
+    differences: FloatArray,
+    proba: FloatArray,
+    losses: FloatArray,
+    cuts: FloatArray,
+    label: IntArray,
+    risk: FloatArray,
+    accepted: BoolArray,
+) -> bool:
+    """Settle pairs (n,) from their differences and their probabilities.
+
+    ``proba`` (n, 3) holds lower-scored item preferred, tie, higher-scored item
+    preferred, and is turned in place where the difference is negative. ``losses``
+    (3,): confusing the orders, an order for a tie, a tie for an order. ``cuts`` (3,):
+    ties are predicted up to the first, pairs accepted up to the second and from the
+    third on. ``label``, ``risk`` and ``accepted`` (n,) are written. Returns whether
+    all rows of ``proba`` are probabilities, to 1e-6.
+    """
+    fine = True
+    swap, order_for_tie, tie_for_order = losses[0], losses[1], losses[2]
+    tie_up_to, inner, outer = cuts[0], cuts[1], cuts[2]
+    for k in range(differences.shape[0]):
+        difference = differences[k]
+        gap = abs(difference)
+        lower, tie, higher = proba[k, 0], proba[k, 1], proba[k, 2]
+        # NaN compares false, so it fails the check. A branch that is never taken costs
+        # less than a flag computed for each pair.
+        if not (abs(lower + tie + higher - 1) <= 1e-6 and min(lower, tie, higher) >= 0):
+            fine = False
+        accepted[k] = gap <= inner or gap >= outer
+        if difference < 0:
+            proba[k, 0] = higher
+            proba[k, 2] = lower
+            label[k] = -1
+        else:
+            label[k] = 1
+        # A tie overrules either order; at a gap of 0 the order set above is arbitrary.
+        # The risk is the expected loss of the answer that is given.
+        if gap <= tie_up_to:
+            label[k] = 0
+            risk[k] = tie_for_order * (lower + higher)
+        else:
+            risk[k] = swap * lower + order_for_tie * tie
+    return fine

@@ -1,31 +1,49 @@
-"""All pairs of many queries in bins of their difference, by outcome."""
+"""All pairs of many queries in narrow bins of their difference, by outcome.
+
+The bin of a difference is the float64 pattern, without the last bits, of its share of
+the largest: 512 bins per octave, at any scale. Each bin keeps the number of its
+differences and the sum of their positions in it. The sum of a smooth function of |d|
+over all pairs is then a weighted sum of its values at the bin means, with an error of
+second order in the relative width of a bin, 0.2 %. Counts and positions are whole
+numbers: sums over parts of the pairs add up exactly, in any order.
+"""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skrank_abstain._kernels.binning import Bins
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from skrank_abstain._kernels.compiling import BitArray, FloatArray, IntArray, jit
+from skrank_abstain._kernels.threads import map_ranges
 
 # Pairs of one query that are counted; so many fix a curve to three digits.
 _MOST_PAIRS = 100_000_000
 # Items that are worked on at a time, for the memory of what is known of each.
 _BLOCK = 1 << 18
 
+# 512 bins per octave; within a bin the position is kept to 20 bits.
+_SHIFT = 43
+_FINE = 23
+_FRACTION = _SHIFT - _FINE
+_INSIDE = (1 << _SHIFT) - 1
+# A counter holds the number of pairs above this bit and the sum of their positions
+# below; neither overflows before 2**21 pairs.
+_ONE = 41
+_FULL = 1 << 21
+# Differences computed at a time: they fit the first cache.
+_PIECE = 2048
+# Bins reach from 2**-52 to twice the largest difference; smaller ones count as 0. There
+# is room for twice the largest float, which the differences that overflow may be.
+_FIRST = (1023 - 52) << 9
+_N_BINS = (53 << 9) + 1
+_LARGEST = np.finfo(np.float64).max
+
 
 def outcome_histogram(
-    scores: FloatArray,
-    grades: IntArray,
-    offsets: IntArray,
-    largest: float,
-    *,
-    n_threads: int | None = None,
-) -> Bins:
+    scores: FloatArray, grades: IntArray, offsets: IntArray, largest: float
+) -> tuple[FloatArray, IntArray, FloatArray]:
     """Count pairs in bins, for sums of smooth functions of |d|.
 
     Parameters
@@ -36,15 +54,17 @@ def outcome_histogram(
         Dense ranks of relevance, from 0.
     offsets : ndarray of shape (n_queries + 1,), int64
     largest : float
-        No difference is larger. Bins of the same ``largest`` can be added.
-    n_threads : int, default=None
-        By default one per available CPU.
+        No difference is larger.
 
     Returns
     -------
-    bins : Bins
-        512 per octave, 52 octaves. The ``points`` of untied pairs of equal scores have
-        a difference of 0, half of them concordant and half discordant.
+    differences : ndarray of shape (m,), float64
+        Means of the bins, 512 per octave, 52 octaves.
+    outcomes : ndarray of shape (m,), int64
+        -1 discordant, 0 tied, 1 concordant. Untied pairs of equal scores have a
+        difference of 0, half of them concordant and half discordant.
+    weights : ndarray of shape (m,), float64
+        Number of pairs.
 
     Notes
     -----
@@ -54,17 +74,36 @@ def outcome_histogram(
 
     Differences that overflow count as the largest float.
     """
+    unit = float(np.clip(largest, np.finfo(np.float64).tiny, _LARGEST))
+    counts, inside = np.zeros((2, 3 * _N_BINS), dtype=np.int64)
+
+    def add(items: Any, first: IntArray, count: IntArray) -> None:
+        """Add the pairs of each item i with the ``count[i]`` from ``first[i]`` on."""
+        values, ranks = scores[items], grades[items]
+
+        def part(i0: int, i1: int) -> tuple[IntArray, IntArray]:
+            counts, inside, packed = np.zeros((3, 3 * _N_BINS), dtype=np.int64)
+            differences = np.empty(_PIECE)
+            # Unsigned: numba need not check whether an index counts from the end.
+            slots = np.empty(_PIECE, dtype=np.uint64)
+            room = differences, differences.view(np.int64), slots
+            data = values, ranks, first, count, i0, i1, 1 / unit
+            _count_range(*data, *room, packed, counts, inside)
+            return counts, inside
+
+        for more, further in map_ranges(part, 1.3 * count + 5.0):
+            counts[:] += more
+            inside[:] += further
+
     sizes = np.diff(offsets)
     # Every step-th of the pairs, which is all of them where the step is 1.
     steps = -(-sizes * (sizes - 1) // (2 * _MOST_PAIRS))
-    bins = Bins.empty(largest)
     starts = np.searchsorted(offsets, np.arange(0, scores.size, _BLOCK))
     for q0, q1 in pairwise(np.unique([*starts, sizes.size])):
-        here = slice(offsets[q0], offsets[q1])
         first = np.repeat(offsets[q0:q1] - offsets[q0], sizes[q0:q1])
         count = np.arange(first.size) - first
         count[np.repeat(steps[q0:q1] > 1, sizes[q0:q1])] = 0
-        bins.add_pairs(scores[here], grades[here], first, count, n_threads)
+        add(slice(offsets[q0], offsets[q1]), first, count)
     for query in np.flatnonzero(steps > 1):
         step = steps[query]
         # Items of one remainder stand together, so that the partners of each, every
@@ -72,7 +111,85 @@ def outcome_histogram(
         rank = np.argsort(np.arange(sizes[query]) % step, kind="stable")
         nearest = rank - (step + 1) // 2
         first = np.searchsorted(rank % step, nearest % step)
-        count = np.maximum(nearest // step + 1, 0)
-        here = offsets[query] + rank
-        bins.add_pairs(scores[here], grades[here], first, count, n_threads)
-    return bins
+        add(offsets[query] + rank, first, np.maximum(nearest // step + 1, 0))
+    return _points(counts.reshape(-1, 3), inside.reshape(-1, 3), unit)
+
+
+def _points(
+    counts: IntArray, inside: IntArray, unit: float
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Return the mean, the outcome and the number of pairs of each bin.
+
+    ``counts`` (n_bins, 3) are numbers of pairs, ``inside`` (n_bins, 3) the sums of
+    their positions in the bin, in units of 2**-20 of its width.
+    """
+    mass = counts.astype(np.float64)
+    # Without an order concordant and discordant cannot be told apart.
+    mass[0, [0, 2]] = mass[0, [0, 2]].mean()
+    bins, columns = np.nonzero(mass > 0)
+    weights = mass[bins, columns]
+    edges = ((_FIRST + np.arange(_N_BINS + 1)) << _SHIFT).view(np.float64)
+    # Positions were rounded down, by half a unit on average.
+    position = inside[bins, columns] / weights + 0.5
+    share = np.minimum(position * 2.0**-_FRACTION, 1.0)
+    with np.errstate(over="ignore"):
+        means = (edges[bins] + share * np.diff(edges)[bins]) * unit
+    means = np.minimum(means, _LARGEST)
+    means[bins == 0] = 0.0
+    return means, columns - 1, weights
+
+
+@jit
+def _count_range(
+    scores: FloatArray,
+    grades: IntArray,
+    first: IntArray,
+    count: IntArray,
+    i0: int,
+    i1: int,
+    factor: float,
+    differences: FloatArray,
+    patterns: IntArray,
+    slots: BitArray,
+    packed: IntArray,
+    counts: IntArray,
+    inside: IntArray,
+) -> None:
+    """Add the pairs of the items i0 to i1 to ``counts`` and ``inside`` (3 * n_bins,).
+
+    ``factor`` is 1 / unit. ``packed`` (3 * n_bins,) is zero before and afterwards.
+    ``differences`` and ``slots`` (_PIECE,) are scratch; ``patterns`` is a view of the
+    bits of ``differences``.
+    """
+    pending = 0
+    for i in range(i0, i1):
+        score, grade = scores[i], grades[i]
+        stop = first[i] + count[i]
+        for start in range(first[i], stop, _PIECE):
+            # Slices indexed from 0: the compiler vectorises their loops.
+            theirs = scores[start : min(start + _PIECE, stop)]
+            their_grades = grades[start : start + _PIECE]
+            n = theirs.shape[0]
+            pending += n
+            if pending > _FULL:
+                _unpack(packed, counts, inside)
+                pending = n
+            for k in range(n):
+                differences[k] = min((score - theirs[k]) * factor, 2.0)
+            for k in range(n):
+                order = np.int64(grade > their_grades[k])
+                order -= np.int64(grade < their_grades[k])
+                slots[k] = 3 * max((patterns[k] >> _SHIFT) - _FIRST, 0) + 1 + order
+                patterns[k] = (1 << _ONE) + ((patterns[k] & _INSIDE) >> _FINE)
+            for k in range(n):
+                packed[slots[k]] += patterns[k]
+    _unpack(packed, counts, inside)
+
+
+@jit
+def _unpack(packed: IntArray, counts: IntArray, inside: IntArray) -> None:
+    """Move what ``packed`` holds to ``counts`` and ``inside``, all (3 * n_bins,)."""
+    for k in range(packed.shape[0]):
+        counts[k] += packed[k] >> _ONE
+        inside[k] += packed[k] & ((1 << _ONE) - 1)
+        packed[k] = 0

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skrank_abstain._kernels.compiling import jit
+from skrank_abstain._kernels.compiling import FloatArray, IntArray, jit
 from skrank_abstain._kernels.threads import map_ranges
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Items of a run, which is sorted by comparing all with all.
 _RUN = 64
-# Integers of up to this range are ranked by marking which there are.
-_SMALL_RANGE = 1024
-# Values ranked at a time.
-_PIECE = 1 << 14
 
 
 def sort_within_queries(
-    scores: FloatArray,
-    order: IntArray,
-    offsets: IntArray,
-    *,
-    n_threads: int | None = None,
+    scores: FloatArray, order: IntArray, offsets: IntArray
 ) -> tuple[FloatArray, IntArray]:
     """Sort the scores of each query in ascending order.
 
@@ -36,8 +24,6 @@ def sort_within_queries(
         Rows grouped by query.
     offsets : ndarray of shape (n_queries + 1,), int64
         ``order[offsets[q]:offsets[q + 1]]`` are the rows of query ``q``.
-    n_threads : int, default=None
-        By default one per available CPU.
 
     Returns
     -------
@@ -61,15 +47,15 @@ def sort_within_queries(
         # One scratch for all queries of the range, which may be many and small.
         n_spare = int(sizes[q0:q1].max(initial=0)) + _RUN
         spare_keys, spare_rows = np.empty(n_spare), np.empty(n_spare, dtype=np.int64)
-        data = scores, order, offsets, q0, q1, ascending, rows
+        data = scores, order, offsets[q0 : q1 + 1], ascending, rows
         _sort_range(*data, spare_keys, spare_rows)
 
-    map_ranges(sort, cost, n_threads)
+    map_ranges(sort, cost)
     return ascending, rows
 
 
 def dense_grades_within(
-    grades: IntArray, offsets: IntArray, n_threads: int | None = None
+    grades: IntArray, offsets: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Return dense ranks of the grades of each query, and how many it has.
 
@@ -77,7 +63,6 @@ def dense_grades_within(
     ----------
     grades : ndarray of shape (n,), int64
     offsets : ndarray of shape (n_queries + 1,), int64
-    n_threads : int, default=None
 
     Returns
     -------
@@ -85,70 +70,11 @@ def dense_grades_within(
         From 0 within each query.
     n_grades : ndarray of shape (n_queries,), int64
     """
-    every = np.arange(grades.shape[0], dtype=np.int64)
     # As floats they are exact: grades are ranks, far below 2 ** 53.
     values, rows = sort_within_queries(
-        grades.astype(np.float64), every, offsets, n_threads=n_threads
+        grades.astype(np.float64), np.arange(grades.size), offsets
     )
     return _rank(values, rows, offsets)
-
-
-def rank_integers(
-    values: FloatArray, rows: IntArray, *, n_threads: int | None = None
-) -> IntArray | None:
-    """Return dense ranks of integers of a small range, or None for other values.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,), float64
-    rows : ndarray of shape (n,), int64
-    n_threads : int, default=None
-
-    Returns
-    -------
-    ranks : ndarray of shape (n,), int64, or None
-        Ranks of ``values[rows]``, from 0 over all values.
-    """
-    low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
-    if not 0 <= high - low < _SMALL_RANGE:  # negative for no value at all
-        return None
-    present = np.zeros(int(high - low) + 1, dtype=np.bool_)
-    if not _mark(values, low, present):
-        return None
-    rank = np.cumsum(present) - 1
-    ranks = np.empty(rows.shape[0], dtype=np.int64)
-    map_ranges(
-        lambda start, stop: _look_up(values, low, rank, rows, start, stop, ranks),
-        np.full(rows.shape[0] // _PIECE + 1, 3.0 * _PIECE),
-        n_threads,
-    )
-    return ranks
-
-
-@jit
-def _mark(values: FloatArray, low: float, present: NDArray[np.bool_]) -> bool:
-    """Mark which integers from ``low`` occur; return whether all values are such."""
-    for value in values:
-        place = np.int64(value - low)
-        if low + place != value:
-            return False
-        present[place] = True
-    return True
-
-
-@jit
-def _look_up(
-    values: FloatArray,
-    low: float,
-    rank: IntArray,
-    rows: IntArray,
-    start: int,
-    stop: int,
-    ranks: IntArray,
-) -> None:
-    """Fill the pieces ``start`` to ``stop`` of ``ranks`` (n,)."""
-    for p in range(start * _PIECE, min(stop * _PIECE, rows.shape[0])):
-        ranks[p] = rank[np.int64(values[rows[p]] - low)]
 
 
 @jit
@@ -156,20 +82,18 @@ def _sort_range(
     scores: FloatArray,
     order: IntArray,
     offsets: IntArray,
-    q0: int,
-    q1: int,
     keys: FloatArray,
     rows: IntArray,
     spare_keys: FloatArray,
     spare_rows: IntArray,
 ) -> None:
-    """Fill ``keys`` and ``rows`` (n,) for the queries ``q0`` to ``q1``.
+    """Fill ``keys`` and ``rows`` (n,).
 
     The others are scratch, ``_RUN`` longer than the longest of these queries.
     """
     n_spare = spare_keys.shape[0] - _RUN
     run, equal = spare_keys[n_spare:], spare_rows[n_spare:]
-    for q in range(q0, q1):
+    for q in range(offsets.shape[0] - 1):
         hi = offsets[q + 1]
         for start in range(offsets[q], hi, _RUN):
             m = min(_RUN, hi - start)

@@ -35,16 +35,12 @@ def one_thread() -> Iterator[None]:
         _ALONE.reset(token)
 
 
-def n_threads(requested: int | None = None) -> int:
-    """Return ``requested``, or by default the number of usable CPUs.
+def n_threads() -> int:
+    """Return the number of usable CPUs.
 
-    ``OMP_NUM_THREADS`` bounds the default, as it bounds scikit-learn and the boosters;
-    joblib sets it in the processes that it starts, so that they share the CPUs.
+    ``OMP_NUM_THREADS`` bounds it, as it bounds scikit-learn and the boosters; joblib
+    sets it in the processes that it starts, so that they share the CPUs.
     """
-    if requested is not None:
-        if requested < 1:
-            raise ValueError(f"n_threads must be at least 1, got {requested}.")
-        return int(requested)
     if _ALONE.get():
         return 1
     # Under a batch system or taskset a process may use fewer CPUs than there are.
@@ -81,16 +77,14 @@ def split_by_cost(cost: NDArray[Any]) -> list[tuple[int, int]]:
     return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
 
-def map_ranges(
-    task: Callable[[int, int], Result], cost: NDArray[Any], threads: int | None
-) -> list[Result]:
+def map_ranges(task: Callable[[int, int], Result], cost: NDArray[Any]) -> list[Result]:
     """Return ``task(start, stop)`` for each range of ``split_by_cost``, in order.
 
     The pool lives as long as the call (0.1 ms): no thread outlives it, so a process
     that forks afterwards, or calls from many threads at once, meets no shared state.
     """
     ranges = split_by_cost(cost)
-    workers = min(n_threads(threads), len(ranges))
+    workers = min(n_threads(), len(ranges))
     if workers <= 1:
         return [task(start, stop) for start, stop in ranges]
     # Instead of numba's prange, whose threads outlive the call: they kill servers that

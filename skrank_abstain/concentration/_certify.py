@@ -21,7 +21,7 @@ from skrank_abstain._warnings import warn_user
 
 #: Largest share of the capital that a loss of one may take.
 _BOLDNESS = 0.99
-#: `fit` warns if the bound may fail with a larger probability.
+#: `fit` warns from this probability that the bound fails.
 _MOST_DELTA = 0.5
 #: A mean up to this may be a rounded mean of zeros.
 _ROUNDING = 1e-12
@@ -289,11 +289,11 @@ def certify_risk(
 
 def warn_of_delta(delta: float) -> None:
     """Warn if the probability of failure looks like one of success."""
-    if delta > _MOST_DELTA:
+    if delta >= _MOST_DELTA:
         warn_user(
-            f"delta={delta:g} is the probability that the bound fails: the promise "
-            f"holds with a probability of {1 - delta:g} only. If {delta:g} was meant "
-            f"as the confidence, pass delta={1 - delta:g}."
+            f"delta={delta:g} is the probability that the bound fails: it holds with a "
+            f"probability of at least {1 - delta:g} only. If {delta:g} was meant as "
+            f"the confidence, pass delta={1 - delta:.3g}."
         )
 
 

@@ -89,16 +89,15 @@ class _PairProbability:
 
     def __call__(self, left: ArrayLike, right: ArrayLike) -> FloatArray:
         """Return the probabilities of the labels -1, 0, +1, shape (n_pairs, 3)."""
-        columns = check_vector(left, "left"), check_vector(right, "right")
-        if columns[0].size != columns[1].size:
-            raise ValueError(
-                "left and right must have the same length, got "
-                f"{columns[0].size} and {columns[1].size}."
-            )
-        i, j = check_pairs(np.column_stack(columns), self.queries)
+        first = check_vector(left, "left")
+        second = check_vector(right, "right", first.size, unit="pair")
+        i, j = check_pairs(np.column_stack([first, second]), self.queries)
         if self.grade_proba is None:
             return self._from_utility(self.utility[i] - self.utility[j])
-        return _from_grades(self.grade_proba[i], self.grade_proba[j])
+        one, other = self.grade_proba[i], self.grade_proba[j]
+        tied = (one * other).sum(axis=1)
+        lost, won = _probability_greater(other, one), _probability_greater(one, other)
+        return np.column_stack([lost, tied, won])
 
     def _from_utility(self, difference: FloatArray) -> FloatArray:
         # From the smaller tail: 1 - p loses the digits of a p near 1. A pair and its
@@ -107,11 +106,6 @@ class _PairProbability:
         left_wins = np.where(difference > 0, 1 - worse, worse)
         right_wins = np.where(difference > 0, worse, 1 - worse)
         return np.column_stack([right_wins, np.zeros_like(worse), left_wins])
-
-
-def _from_grades(left: FloatArray, right: FloatArray) -> FloatArray:
-    lost, won = _probability_greater(right, left), _probability_greater(left, right)
-    return np.column_stack([lost, (left * right).sum(axis=1), won])
 
 
 def _probability_greater(upper: FloatArray, lower: FloatArray) -> FloatArray:
@@ -255,7 +249,8 @@ def make_ranking(
     grade_proba = None
     if n_grades is not None:
         thresholds = _thresholds(n_grades, NOISES[noise], signal)
-        grade_proba = _grade_proba(utility, thresholds, NOISES[noise])
+        below = NOISES[noise].cdf(thresholds - utility[:, np.newaxis])
+        grade_proba = np.diff(below, axis=1, prepend=0.0, append=1.0)
         target = np.searchsorted(thresholds, target, side="right").astype(np.int64)
     queries = group_queries(qid, qid.size)
     return Bunch(
@@ -288,26 +283,15 @@ def _thresholds(n_grades: int, noise: _Noise, signal: float) -> FloatArray:
     return np.asarray(noise.mean + scale * ndtri(np.cumsum(share)[:-1]))
 
 
-def _grade_proba(
-    utility: FloatArray, thresholds: FloatArray, noise: _Noise
-) -> FloatArray:
-    below = noise.cdf(thresholds - utility[:, np.newaxis])
-    return np.diff(below, axis=1, prepend=0.0, append=1.0)
-
-
 def _check_n_items(n_items: Any) -> tuple[int, int]:
     sizes = n_items if isinstance(n_items, tuple | list) else (n_items, n_items)
-    if len(sizes) != 2:
+    bounds = tuple(check_positive_int(size, "n_items") for size in sizes)
+    if len(bounds) != 2 or bounds[0] > bounds[1]:
         raise ValueError(
             "n_items must be an integer or a pair (smallest, largest), got "
             f"{n_items!r}."
         )
-    low, high = (check_positive_int(size, "n_items") for size in sizes)
-    if low > high:
-        raise ValueError(
-            f"n_items must be (smallest, largest) in this order, got {n_items!r}."
-        )
-    return low, high
+    return bounds
 
 
 #: 442 patients make 34 days of 13.

@@ -2,9 +2,9 @@
 
 A line of a LETOR file is one item, ``label qid:id index:value index:value ... #
 comment``. scikit-learn parses the file; this module names the broken line, and refuses
-what the parser accepts by mistake: lines without a query, NaN, infinities, digits with
-``_``. A line of a TREC run is ``qid Q0 docid rank score tag`` and a line of judgements
-(qrels) ``qid iter docid relevance``, with blanks or tabs between the fields.
+lines without a query, NaN and infinities. A line of a TREC run is ``qid Q0 docid rank
+score tag`` and a line of judgements (qrels) ``qid iter docid relevance``, with blanks
+or tabs between the fields.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ import gzip
 import lzma
 import math
 import os
-import re
 import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +27,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
 from skrank_abstain._validation import FloatArray, IntArray, check_positive_int, shown
-from skrank_abstain.pairs import available_memory
+from skrank_abstain.pairs import check_output_size
 
 #: First bytes of compressed files.
 _SIGNS: dict[bytes, Any] = {
@@ -36,12 +35,24 @@ _SIGNS: dict[bytes, Any] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
-#: Errors that damaged archives raise; bz2 has none of its own.
-DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
-#: Longer lines are not read: a small archive can hold a line larger than the memory.
-_LONGEST_LINE = 1 << 26
-#: Characters of a token that messages show.
-_LONGEST = 100
+#: The files of a fold, by the name of the part in the returned Bunch.
+FOLD_FILES = {"train": "train.txt", "validation": "vali.txt", "test": "test.txt"}
+#: Lines that are parsed at once. The parser appends each qid to an array, which takes
+#: quadratic time; in blocks it is linear, and a broken line is found early.
+BLOCK_LINES = 2_000
+#: The largest number of a column in sparse rows; all blocks are read as this wide.
+MOST_FEATURES = 2**31 - 1
+#: The fields of a line of TREC files.
+_RUN = ("qid", "Q0", "docid", "rank", "score", "tag")
+_QRELS = ("qid", "iter", "docid", "relevance")
+
+
+def existing_file(path: str | os.PathLike[str], name: str) -> Path:
+    """Return the path of a file, or raise where there is none."""
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"{name} must be an existing file, got '{file}'.")
+    return file
 
 
 def open_file(file: Path) -> IO[bytes]:
@@ -53,87 +64,20 @@ def open_file(file: Path) -> IO[bytes]:
 
 
 def read_lines(file: Path) -> Iterator[bytes]:
-    """Yield the lines of a file.
-
-    Raises ValueError at a damaged archive, and at a line of more than 64 MB.
-    """
+    """Yield the lines of a file."""
     with open_file(file) as stream:
-        number = 0
         try:
-            while line := stream.readline(_LONGEST_LINE):
-                number += 1
-                if len(line) == _LONGEST_LINE:
-                    raise ValueError(
-                        f"{file} must have lines of less than 64 MB, got more in line "
-                        f"{number}: check that it is a file of rankings."
-                    )
-                yield line
-        except DAMAGED as error:
+            yield from stream
+        # The errors of damaged archives; bz2 has none of its own.
+        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
             raise ValueError(
                 f"{file} must be a whole archive, got one that breaks off or is "
-                f"damaged after line {number}: {error}"
+                f"damaged: {error}"
             ) from error
 
 
-def is_finite(token: bytes) -> bool:
-    """Return whether a token is a finite number, without underscores."""
-    try:
-        return b"_" not in token and math.isfinite(float(token))
-    except ValueError:
-        return False
-
-
-def as_integer(token: bytes) -> int | None:
-    """Return a token as an integer of at most 64 bits, None if it is not one."""
-    try:
-        number = int(token)
-    except ValueError:
-        return None
-    return number if b"_" not in token and -(2**63) <= number < 2**63 else None
-
-
-def encoding_problem(text: bytes) -> str | None:
-    """Return what the first bytes show to be wrong with a file's encoding, or None."""
-    if text.startswith(b"\xef\xbb\xbf"):
-        return "a byte order mark: save the file as UTF-8 without it"
-    if b"\0" in text or text.startswith(b"PK\x03\x04"):
-        return "neither UTF-8 text nor gzip, bzip2 or xz"
-    return None
-
-
-def show(token: bytes) -> str:
-    """Return a token for a message, shortened."""
-    return shown(token[:_LONGEST].decode("utf-8", errors="replace"))
-
-
-#: The files of a fold, by the name of the part in the returned Bunch.
-FOLD_FILES = {"train": "train.txt", "validation": "vali.txt", "test": "test.txt"}
-
-#: Lines that are parsed at once. The parser appends each qid to an array, which takes
-#: quadratic time; in blocks it is linear, and a broken line is found early.
-BLOCK_LINES = 2_000
-
-#: The largest number of a column in sparse rows; all blocks are read as this wide.
-MOST_FEATURES = 2**31 - 1
-
-#: A blank line, a comment, or a label followed by a qid, without underscores (Python
-#: reads ``1_0`` as ten). The parser checks everything else.
-LINE_START = re.compile(rb"\s*(?:#|$|[^\s#_]+\s+qid:[^#_]*(?:#|$))")
-
-#: A file with such line ends would be read as one line, mostly a comment.
-_LONE_RETURN = re.compile(rb"\r(?!\r*\n|\r*$)")
-
-
-class _Items(NamedTuple):
-    """The items of a file, or of a block of its lines; X is a sparse matrix."""
-
-    X: Any
-    target: FloatArray
-    qid: IntArray
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.X.indices.max(initial=-1)) + 1
+def _show(text: bytes) -> str:
+    return shown(text.decode("utf-8", errors="replace"))
 
 
 def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -> Bunch:
@@ -205,38 +149,34 @@ def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -
     """
     if n_features is not None:
         n_features = check_positive_int(n_features, "n_features")
-    place, files = Path(path), {"file": Path(path)}
-    if place.is_dir():
-        files = {part: place / name for part, name in FOLD_FILES.items()}
-    missing = [file.name for file in files.values() if not file.is_file()]
-    if missing:
-        raise FileNotFoundError(
-            "path must be an existing file or a folder with "
-            f"{', '.join(FOLD_FILES.values())}, got '{place}', where "
-            f"{', '.join(missing)} is missing."
+    place = Path(path)
+    names = FOLD_FILES if place.is_dir() else {"file": ""}
+    files = {part: existing_file(place / name, "path") for part, name in names.items()}
+    parts = {part: _read_items(file, n_features) for part, file in files.items()}
+    width = n_features or max(_n_columns(X) for X, _, _ in parts.values())
+    integer = all(_all_integer(target) for _, target, _ in parts.values())
+    bunches = {}
+    for part, (X, target, qid) in parts.items():
+        check_output_size(
+            target.size * width,
+            8,
+            what="feature values",
+            remedy=f"The largest feature index in '{files[part]}' is {_n_columns(X)}; "
+            "if it is right, read the file with "
+            "sklearn.datasets.load_svmlight_file(query_id=True), as sparse rows.",
         )
-    bunches = _bunches(files, n_features)
+        bunches[part] = Bunch(
+            # Rankers take dense rows, and most features of LETOR are not zero.
+            data=X[:, :width].toarray(),
+            target=target.astype(np.int64) if integer else target,
+            qid=qid,
+            filename=str(files[part]),
+        )
     return Bunch(**bunches) if place.is_dir() else bunches["file"]
 
 
-def _bunches(files: dict[str, Path], n_features: int | None) -> dict[str, Bunch]:
-    """Read files into Bunches with equal columns and equal types of target."""
-    parts = {part: _read_file(file, n_features) for part, file in files.items()}
-    if n_features is None:
-        n_features = max(items.n_columns for items in parts.values())
-    integer = all(_all_integer(items.target) for items in parts.values())
-    for part, items in parts.items():
-        _check_size(items, n_features, files[part])
-    return {
-        part: Bunch(
-            # Rankers take dense rows, and most features of LETOR are not zero.
-            data=items.X[:, :n_features].toarray(),
-            target=items.target.astype(np.int64) if integer else items.target,
-            qid=items.qid,
-            filename=str(files[part]),
-        )
-        for part, items in parts.items()
-    }
+def _n_columns(X: Any) -> int:
+    return int(X.indices.max(initial=-1)) + 1
 
 
 def _all_integer(target: FloatArray) -> bool:
@@ -245,135 +185,56 @@ def _all_integer(target: FloatArray) -> bool:
     return bool(np.all(exact & (target == np.round(target))))
 
 
-def _check_size(items: _Items, n_features: int, file: Path) -> None:
-    """Refuse rows that take more than half of the available memory."""
-    needed, available = 8 * items.target.size * n_features, available_memory()
-    if available is None or needed <= available / 2:
-        return
-    raise ValueError(
-        f"{file}: {items.target.size} items with {n_features} features take "
-        f"{needed / 1e9:.1f} GB as a dense array, more than half of the "
-        f"{available / 1e9:.1f} GB that are available. The largest feature index is "
-        f"{items.n_columns}{_where(items.n_columns, file)}; if it is right, read the "
-        "file with sklearn.datasets.load_svmlight_file(query_id=True), as sparse rows."
-    )
-
-
-def _where(index: int, file: Path) -> str:
-    """Return in words the first line with a feature."""
-    feature = re.compile(rb"(?<=\s)%d:" % index)
-    with open_file(file) as stream:
-        for number, line in enumerate(stream, start=1):
-            if feature.search(line.split(b"#", 1)[0]):
-                return f", in line {number}"
-    return ""
-
-
-def _read_file(file: Path, n_features: int | None) -> _Items:
+def _read_items(file: Path, n_features: int | None) -> tuple[Any, FloatArray, IntArray]:
+    """Return the sparse rows, the labels and the queries of a file."""
     blocks, stream, first = [], read_lines(file), 1
     while lines := list(islice(stream, BLOCK_LINES)):
         blocks.append(_read_block(lines, first, file, n_features))
         first += len(lines)
-    if not sum(block.target.size for block in blocks):
+    if not sum(target.size for _, target, _ in blocks):
         raise ValueError(f"path must hold at least one item, got none in '{file}'.")
     X, target, qid = zip(*blocks, strict=True)
     rows = sparse.vstack(X, format="csr")
-    return _Items(rows, np.concatenate(target), np.concatenate(qid))
+    return rows, np.concatenate(target), np.concatenate(qid)
 
 
 def _read_block(
     lines: list[bytes], first: int, file: Path, n_features: int | None
-) -> _Items:
+) -> tuple[Any, FloatArray, IntArray]:
     """Parse consecutive lines; ``first`` is the number of the first one."""
-    # The parser is fast, but its errors are vague: only the lines of a broken block are
-    # checked one by one.
-    stream = BytesIO(b"".join(lines))
     try:
-        X, target, qid = load_svmlight_file(
-            stream, n_features=MOST_FEATURES, query_id=True, zero_based=False
-        )
+        return _parse(lines, n_features)
     except (ValueError, OverflowError) as error:
-        found = _first_problem(lines, first, n_features) or str(error)
-        raise ValueError(f"{file}, {found}") from error
-    items = _Items(X, target, qid)
-    sound = (
-        all(map(LINE_START.match, lines))
-        and np.isfinite(X.data).all()
-        and np.isfinite(target).all()
-        and not any(map(_LONE_RETURN.search, lines))
-        and (n_features is None or items.n_columns <= n_features)
+        # The parser does not say which line is broken.
+        if len(lines) > 1:
+            for number, line in enumerate(lines, start=first):
+                _read_block([line], number, file, n_features)
+        raise ValueError(
+            f"{file}, line {first} must be <label> qid:<integer> <index>:<value> ..., "
+            "with finite numbers and indices that rise from 1 on, got "
+            f"{_show(lines[0].strip())}: {str(error)[:200]}."
+        ) from error
+
+
+def _parse(
+    lines: list[bytes], n_features: int | None
+) -> tuple[Any, FloatArray, IntArray]:
+    X, target, qid = load_svmlight_file(
+        BytesIO(b"".join(lines)),
+        n_features=MOST_FEATURES,
+        query_id=True,
+        zero_based=False,
     )
-    if not sound:
-        raise ValueError(f"{file}, {_first_problem(lines, first, n_features)}")
-    return items
-
-
-def _first_problem(
-    lines: list[bytes], first: int, n_features: int | None
-) -> str | None:
-    """Return the number of the first broken line and what is wrong with it."""
-    for number, line in enumerate(lines, start=first):
-        if _LONE_RETURN.search(line):
-            return f"line {number}: its lines end in \\r alone: save it with \\n ends."
-        tokens = line.split(b"#", 1)[0].split()
-        if tokens and (problem := _line_problem(tokens, n_features)):
-            return f"line {number}: {problem}."
-    return None
-
-
-def _line_problem(tokens: list[bytes], n_features: int | None) -> str | None:
-    label, *rest = tokens
-    if problem := encoding_problem(label):
-        return problem
-    if b":" in label:
-        return f"the relevance label is missing: the line starts with {show(label)}"
-    if not is_finite(label):
-        return f"the relevance label must be a finite number, got {show(label)}"
-    if not rest or not rest[0].startswith(b"qid:"):
-        got = show(rest[0]) if rest else "the end of the line"
-        return f"qid is missing: the label must be followed by qid:<integer>, got {got}"
-    query = as_integer(rest[0].removeprefix(b"qid:"))
-    if query is None:
-        return f"qid must be an integer of at most 64 bits, got {show(rest[0])}"
-    # Features are numbered from 1.
-    previous = 0
-    for token in rest[1:]:
-        if problem := _feature_problem(token, previous, n_features):
-            return problem
-        previous = int(token.split(b":", 1)[0])
-    return None
-
-
-def _feature_problem(token: bytes, previous: int, n_features: int | None) -> str | None:
-    number, colon, value = token.partition(b":")
-    index, got = as_integer(number), show(token)
-    if not colon:
-        return f"a feature must be index:value, got {got}"
-    if index is None or not 1 <= index <= MOST_FEATURES:
-        return f"a feature index must be an integer from 1 on, got {got}"
-    if index <= previous:
-        return f"feature indices must increase, got {index} after {previous}"
-    if not is_finite(value):
-        return f"the value of feature {index} must be a finite number, got {got}"
-    if n_features is not None and index > n_features:
-        return (
+    if qid.size != target.size:
+        raise ValueError("qid is missing")
+    if not (np.isfinite(X.data).all() and np.isfinite(target).all()):
+        raise ValueError("a number is not finite")
+    if n_features is not None and _n_columns(X) > n_features:
+        raise ValueError(
             "n_features must be at least the largest feature index, got "
-            f"n_features={n_features} and feature index {index}"
+            f"n_features={n_features} and feature index {_n_columns(X)}"
         )
-    return None
-
-
-RUN_FIELDS = ("qid", "Q0", "docid", "rank", "score", "tag")
-QRELS_FIELDS = ("qid", "iter", "docid", "relevance")
-
-
-class _Line(NamedTuple):
-    """A line of either file."""
-
-    where: str
-    query: str
-    document: str
-    fields: list[bytes]
+    return X, target, qid
 
 
 def load_trec(
@@ -449,62 +310,44 @@ def load_trec(
     >>> found.target, found.qid, found.item_id
     (array([2, 0]), array(['q1', 'q1'], dtype='<U2'), array(['a', 'b'], dtype='<U1'))
     """
-    run_file = existing_file(run, "run")
     if qrels is None and drop_unjudged:
         raise ValueError(
             "qrels must be given with drop_unjudged=True, got None: they say which "
             "queries are judged."
         )
-    judged = None if qrels is None else _read_qrels(existing_file(qrels, "qrels"))
+    run_file, judged = existing_file(run, "run"), None
+    if qrels is not None:
+        judged = _read_qrels(existing_file(qrels, "qrels"))
     items = []
-    for line in _lines(run_file, RUN_FIELDS):
-        token = line.fields[4]
-        if not is_finite(token):
-            raise ValueError(
-                f"{line.where}: the score must be a finite number, got {show(token)}."
-            )
-        if judged is not None and line.query not in judged:
+    for where, query, document, score in _lines(run_file, _RUN, "score", float):
+        if judged is not None and query not in judged:
             if drop_unjudged:
                 continue
             raise ValueError(
-                f"{line.where}: query {show(line.fields[0])} has no judgement in "
-                f"'{qrels}'; pass drop_unjudged=True to leave such queries out."
+                f"{where}: query {shown(query)} has no judgement in '{qrels}'; pass "
+                "drop_unjudged=True to leave such queries out."
             )
-        relevance = 0 if judged is None else judged[line.query].get(line.document, 0)
-        items.append((float(token), relevance, line.query, line.document))
+        relevance = 0 if judged is None else judged[query].get(document, 0)
+        items.append((score, relevance, query, document))
     if not items:
         left = " of a judged query" if drop_unjudged else ""
         raise ValueError(
             f"run must hold at least one item{left}, got none in '{run_file}'."
         )
-    score, target, qid, item_id = map(np.array, zip(*items, strict=True))
+    data, target, qid, item_id = map(np.array, zip(*items, strict=True))
     return Bunch(
-        data=score[:, np.newaxis],
+        data=data[:, np.newaxis],
         target=None if judged is None else target,
         qid=qid,
         item_id=item_id,
     )
 
 
-def existing_file(path: str | os.PathLike[str], name: str) -> Path:
-    """Return the path of a file, or raise where there is none."""
-    file = Path(path)
-    if not file.is_file():
-        raise FileNotFoundError(f"{name} must be an existing file, got '{file}'.")
-    return file
-
-
-def _read_qrels(file: Path) -> dict[str, dict[str, int]]:
+def _read_qrels(file: Path) -> dict[str, dict[str, float]]:
     """Return the relevance of documents, by query."""
-    judged: dict[str, dict[str, int]] = {}
-    for line in _lines(file, QRELS_FIELDS):
-        relevance = as_integer(line.fields[3])
-        if relevance is None:
-            raise ValueError(
-                f"{line.where}: relevance must be an integer of at most 64 bits, got "
-                f"{show(line.fields[3])}."
-            )
-        judged.setdefault(line.query, {})[line.document] = max(relevance, 0)
+    judged: dict[str, dict[str, float]] = {}
+    for _, query, document, relevance in _lines(file, _QRELS, "relevance", int):
+        judged.setdefault(query, {})[document] = max(relevance, 0)
     if not judged:
         raise ValueError(
             f"qrels must hold at least one judgement, got none in '{file}'."
@@ -512,14 +355,13 @@ def _read_qrels(file: Path) -> dict[str, dict[str, int]]:
     return judged
 
 
-def _lines(file: Path, names: tuple[str, ...]) -> Iterator[_Line]:
-    """Yield the lines that are not blank; refuse a document twice in a query."""
+def _lines(
+    file: Path, names: tuple[str, ...], name: str, kind: type[float]
+) -> Iterator[tuple[str, str, str, float]]:
+    """Yield place, query, document and number of each line that is not blank."""
     first: dict[tuple[str, str], int] = {}
     for number, line in enumerate(read_lines(file), start=1):
-        where = f"{file}, line {number}"
-        fields = line.split()
-        if problem := encoding_problem(line):
-            raise ValueError(f"{where}: {problem}.")
+        where, fields = f"{file}, line {number}", line.split()
         if not fields:
             continue
         if len(fields) != len(names):
@@ -528,12 +370,21 @@ def _lines(file: Path, names: tuple[str, ...]) -> Iterator[_Line]:
                 f"got {len(fields)}."
             )
         try:
-            pair = fields[0].decode(), fields[2].decode()
+            pair = fields[0].decode("utf-8-sig"), fields[2].decode()
         except UnicodeDecodeError as error:
             raise ValueError(f"{where}: it must be UTF-8 text, got {error}.") from error
         if first.setdefault(pair, number) != number:
             raise ValueError(
-                f"{where}: document {show(fields[2])} of query {show(fields[0])} was "
+                f"{where}: document {shown(pair[1])} of query {shown(pair[0])} was "
                 f"there before, in line {first[pair]}; leave one of the two out."
             )
-        yield _Line(where, *pair, fields)
+        token = fields[names.index(name)]
+        try:
+            value = kind(token)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise ValueError(
+                f"{where}: {name} must be a finite {kind.__name__}, got {_show(token)}."
+            )
+        yield where, *pair, value

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import (
     FloatArray,
@@ -16,16 +16,21 @@ from skrank_abstain._validation import (
     check_loss,
     check_numbers,
     check_positive_int,
+    check_range,
     encode_qid,
 )
 from skrank_abstain.concentration import cluster_bootstrap
 from skrank_abstain.displays._display import (
     Display,
+    check_truth,
     draw_curve,
     draw_reference,
     join_label,
+    levels_of,
+    no_pairs,
+    sums_of,
+    totals_at,
 )
-from skrank_abstain.displays._reading import check_coverages, no_pairs, totals_at
 from skrank_abstain.metrics import area_of_prefixes
 from skrank_abstain.review import review_curve
 from skrank_abstain.selection import RiskProfile, Tally
@@ -36,8 +41,6 @@ if TYPE_CHECKING:
 #: Coverages of a band, which is straight between them. Each costs a pass over the
 #: items, and more could not be seen.
 _GRID = np.linspace(0.01, 1.0, 100)
-#: More points do not change how a line looks, only the size of its file.
-_MOST_POINTS = 2000
 _Y_LABELS = {
     "risk": "selective risk, lower is better\n(mean loss of accepted pairs)",
     "accuracy": "score, higher is better\n(1 - mean loss of accepted pairs)",
@@ -174,23 +177,14 @@ class RiskCoverageDisplay(Display):
         profile = ranker.risk_profile(X, y, qid=qid)
         if profile.risk.size == 0:
             raise no_pairs()
-        _check_band(kind, n_resamples)
         band = None
         if n_resamples is not None:
-            if not hasattr(ranker, "operating_points"):
-                raise TypeError(
-                    "n_resamples must be None for a ranker without operating_points, "
-                    f"got a {type(ranker).__name__}; pass its pairs to "
-                    f"{cls.__name__}.from_predictions for a band."
-                )
-            totals, pairs = totals_at(ranker, X, y, qid, _GRID)
-            lost = np.stack([total.loss for total in totals], axis=1)
-            accepted = np.stack([total.accepted for total in totals], axis=1)
-            resampling = n_resamples, confidence, random_state
-            band = band_of_totals(lost, accepted, pairs, *resampling)
+            cls.open_ranker(ranker, X, "operating_points")
+            tables = totals_at(ranker, (X, y, qid), _GRID, "loss", "accepted")
+            band = band_of_totals(tables, n_resamples, confidence, random_state)
         name = type(ranker).__name__ if name is None else name
         loss = getattr(ranker, "loss", "zero_one")
-        display = cls._of_profile(profile, loss, band, name)
+        display = cls._of_profile(profile, loss, band, kind, name)
         return display.plot(ax, kind=kind, reference=reference, **kwargs)
 
     @classmethod
@@ -239,24 +233,26 @@ default="zero_one"
             queries.
         """
         costs = check_loss(loss)
-        truth = check_labels(y_true, "y_true")
+        truth = check_truth(y_true)
         label = check_labels(y_pred, "y_pred", truth.size)
         risks = check_numbers(risk, "risk", truth.size, unit="pair")
-        if truth.size == 0:
-            raise ValueError("y_true must hold at least one pair, got none.")
-        _check_band(kind, n_resamples)
         band = None
         if n_resamples is not None:
-            tables = tables_of_pairs(costs[label + 1, truth + 1], risks, qid, _GRID)
-            band = band_of_totals(*tables, n_resamples, confidence, random_state)
+            tables = _tables_of_pairs(costs[label + 1, truth + 1], risks, qid)
+            band = band_of_totals(tables, n_resamples, confidence, random_state)
         profile = _profile_of(truth, label, risks, costs)
-        display = cls._of_profile(profile, loss, band, name)
+        display = cls._of_profile(profile, loss, band, kind, name)
         return display.plot(ax, kind=kind, reference=reference, **kwargs)
 
     @classmethod
     def _of_profile(
-        cls, profile: RiskProfile, loss: Any, band: FloatArray | None, name: str | None
+        cls, profile: RiskProfile, loss: Any, band: Any, kind: str, name: str | None
     ) -> Self:
+        if band is not None and kind == "concordance":
+            raise ValueError(
+                "n_resamples must be None for kind='concordance': only the risk has a "
+                "band."
+            )
         count = np.cumsum(profile.n_pairs)
         costs = np.unique(check_loss(loss))
         return cls(
@@ -280,22 +276,16 @@ default="zero_one"
     ) -> None:
         check_choice(kind, "kind", tuple(_Y_LABELS))
         fact = "" if self.aurc is None else f"AURC = {self.aurc:.3f}"
-        # With up to 2,000 points, markers would hide the line.
-        style = {"marker": "none", "label": join_label(name, fact)}
-        drawn = _points_to_draw(self.coverage)
-        values = self._values(kind)[drawn]
-        self.line_ = draw_curve(self.ax_, self.coverage[drawn], values, style, kwargs)
+        # With a point for each threshold, markers would hide the line.
+        style: Any = {"marker": "none", "label": join_label(name, fact)}
+        values = self._values(kind)
+        self.line_ = draw_curve(self.ax_, self.coverage, values, style, kwargs)
         self.band_: Any = None
         if self.band is not None and kind != "concordance":
-            at, low, high = self.band.T
-            self.band_ = self.ax_.fill_between(
-                at,
-                _of_kind(low, kind),
-                _of_kind(high, kind),
-                color=self.line_.get_color(),
-                alpha=0.18,
-                linewidth=0,
-            )
+            at, *ends = self.band.T
+            low, high = (_of_kind(end, kind) for end in ends)
+            style = {"color": self.line_.get_color(), "alpha": 0.18, "linewidth": 0}
+            self.band_ = self.ax_.fill_between(at, low, high, **style)
         self.reference_ = self._draw_references(kind) if reference else []
         self.ax_.set(
             xlabel="coverage (share of pairs accepted)",
@@ -303,15 +293,10 @@ default="zero_one"
             xlim=(0, 1),
         )
 
-    def _values(self, kind: str) -> FloatArray:
-        if kind != "concordance":
-            return _of_kind(self.selective_risk, kind)
-        if self.concordance is None:
-            raise ValueError(
-                "kind must be 'risk' or 'accuracy' for a display without concordance, "
-                "got 'concordance'."
-            )
-        return self.concordance
+    def _values(self, kind: str) -> Any:
+        if kind == "concordance":
+            return self.concordance
+        return _of_kind(self.selective_risk, kind)
 
     def _draw_references(self, kind: str) -> list[Any]:
         # Abstaining at random leaves the expected value as it is.
@@ -329,14 +314,6 @@ default="zero_one"
         return [*lines, draw_reference(self.ax_, coverage, oracle, what, "-.")]
 
 
-def _check_band(kind: str, n_resamples: int | None) -> None:
-    if kind == "concordance" and n_resamples is not None:
-        raise ValueError(
-            f"n_resamples must be None for kind='concordance', got {n_resamples}: only "
-            "the risk has a band."
-        )
-
-
 def _profile_of(
     truth: IntArray, label: IntArray, risk: FloatArray, loss: FloatArray
 ) -> RiskProfile:
@@ -352,20 +329,8 @@ def _of_kind(risk: FloatArray, kind: str) -> FloatArray:
     return risk if kind == "risk" else 1 - risk
 
 
-def _points_to_draw(coverage: FloatArray) -> IntArray:
-    """Return the points of a curve to draw: evenly spread, the last one included."""
-    if coverage.size <= _MOST_POINTS:
-        return np.arange(coverage.size)
-    # Evenly along the axis: thresholds are dense where many pairs have nearly the same
-    # risk.
-    grid = np.linspace(coverage[0], coverage[-1], _MOST_POINTS)
-    return np.unique(np.searchsorted(coverage, grid).clip(max=coverage.size - 1))
-
-
 def band_of_totals(
-    loss: FloatArray,
-    accepted: FloatArray,
-    pairs: FloatArray,
+    tables: tuple[FloatArray, ...],
     n_resamples: int,
     confidence: float,
     random_state: Any,
@@ -378,11 +343,10 @@ def band_of_totals(
 
     Parameters
     ----------
-    loss, accepted : ndarray of shape (n_queries, n_thresholds), float64
-        Loss and number of the accepted pairs of each query, at rising thresholds; the
-        last one accepts some pair.
-    pairs : ndarray of shape (n_queries,), float64
-        All pairs of each query.
+    tables : tuple of ndarray, float64
+        Loss and number of the accepted pairs, each (n_queries, n_thresholds), at rising
+        thresholds, of which the last one accepts some pair; and all pairs of each
+        query, (n_queries,).
     n_resamples, confidence, random_state
         As in ``cluster_bootstrap``.
 
@@ -393,8 +357,7 @@ def band_of_totals(
     """
     check_positive_int(n_resamples, "n_resamples", minimum=2)
     # A query of one item has no pair; drawing it would only make resamples smaller.
-    with_pairs = pairs > 0
-    loss, accepted, pairs = (table[with_pairs] for table in (loss, accepted, pairs))
+    loss, accepted, pairs = (table[tables[-1] > 0] for table in tables)
     if pairs.size < 2:
         raise ValueError(
             "qid must name at least two queries with pairs for a band "
@@ -423,28 +386,20 @@ def band_of_totals(
     return np.column_stack([grid, low, high])
 
 
-def tables_of_pairs(
-    lost: FloatArray, risk: NDArray[Any], qid: Any, coverages: FloatArray
+def _tables_of_pairs(
+    lost: FloatArray, risk: FloatArray, qid: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Add up pairs by query and threshold, for ``band_of_totals``.
-
-    The thresholds are the risks that accept the shares ``coverages`` of the pairs.
-    """
+    """Add up pairs by query and threshold, for ``band_of_totals``."""
     if qid is None:
         raise ValueError("qid must be given for a band (n_resamples), got None.")
     codes, values = encode_qid(qid, risk.size, unit="pair")
     # The table has a column for each threshold, so thresholds are at the coverages of
     # the curve: a million pairs may have a million risks.
-    thresholds = np.unique(np.quantile(risk, coverages, method="inverted_cdf"))
-    shape = (values.size, thresholds.size)
+    level, n_levels = levels_of(risk, _GRID)
     # Count the pairs between two thresholds by query, then cumulate along thresholds.
-    cell = codes * thresholds.size + np.searchsorted(thresholds, risk)
-    loss, accepted = (
-        np.bincount(cell, weights, values.size * thresholds.size)
-        .reshape(shape)
-        .cumsum(axis=1)
-        for weights in (lost, np.ones(risk.size))
-    )
+    columns = np.column_stack([lost, np.ones(risk.size)])
+    sums = sums_of(columns, codes * n_levels + level, values.size * n_levels)
+    loss, accepted = sums.reshape(2, values.size, n_levels).cumsum(axis=2)
     return loss, accepted, accepted[:, -1]
 
 
@@ -606,18 +561,17 @@ class ReviewCurveDisplay(Display):
             ``metric`` is unknown.
         """
         check_choice(metric, "metric", tuple(_LABELS))
-        shares = check_coverages(share, "share", asked=True)
+        shares = check_range(check_numbers(share, "share"), "share")
         n = shares.size
         if expected is not None:
             expected = check_numbers(expected, "expected", n, unit="share")
-        display = cls(
+        return cls(
             share=shares,
             value=check_numbers(value, "value", n, unit="share"),
             expected=expected,
             metric=metric,
             name=name,
-        )
-        return display.plot(ax, **kwargs)
+        ).plot(ax, **kwargs)
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         from matplotlib.ticker import MaxNLocator, PercentFormatter

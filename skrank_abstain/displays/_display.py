@@ -1,13 +1,25 @@
-"""The base of the displays, and how they all draw."""
+"""The base of the displays: how they read a ranker, and how they all draw."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import _num_samples
 
-from skrank_abstain._validation import FloatArray, shown
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_fraction,
+    check_labels,
+    check_numbers,
+    listed,
+    shown,
+)
+from skrank_abstain.intake import take_columns
 from skrank_abstain.metrics import find_ranker
+from skrank_abstain.pairs import Queries, group_queries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,50 +88,30 @@ def draw_outcomes(
         "markerfacecoloralt": ax.get_facecolor(),
         "linestyle": LINE_STYLES[model % len(LINE_STYLES)],
     }
-    return [
-        draw_curve(
-            ax,
-            x[k],
-            y[k],
-            {
-                **shared,
-                "color": PALETTE[k],
-                "marker": MARKERS[k],
-                "label": outcome if name is None else join_label(name, outcome),
-            },
-            chosen,
-        )
-        for k, outcome in enumerate(outcomes)
-    ]
+    lines = []
+    for k, outcome in enumerate(outcomes):
+        label = outcome if name is None else join_label(name, outcome)
+        own = {"color": PALETTE[k], "marker": MARKERS[k], "label": label}
+        lines.append(draw_curve(ax, x[k], y[k], {**shared, **own}, chosen))
+    return lines
 
 
 def draw_intervals(line: Any, interval: FloatArray, capsize: float) -> Any:
     """Draw an interval, (n_points, 2), at each point of a line, in its colour."""
     x, y = line.get_data()
+    # Lengths down and up, as matplotlib takes them.
+    lengths, colour = np.abs(interval.T - y), line.get_color()
     return line.axes.errorbar(
-        x,
-        y,
-        # Lengths down and up, as matplotlib takes them.
-        yerr=np.abs(interval.T - y),
-        fmt="none",
-        ecolor=line.get_color(),
-        elinewidth=1,
-        capsize=capsize,
+        x, y, yerr=lengths, fmt="none", ecolor=colour, elinewidth=1, capsize=capsize
     )
 
 
 def draw_reference(ax: Axes, x: Any, y: Any, label: str, linestyle: str = ":") -> Any:
     """Draw a grey line, which the legend names once for all models."""
-    named = any(line.get_label() == label for line in ax.lines)
-    return ax.plot(
-        x,
-        y,
-        color=GREY,
-        linestyle=linestyle,
-        linewidth=1.0,
-        label="_nolegend_" if named else label,
-        zorder=1,
-    )[0]
+    if any(line.get_label() == label for line in ax.lines):
+        label = "_nolegend_"
+    style: Any = {"color": GREY, "linestyle": linestyle, "linewidth": 1.0}
+    return ax.plot(x, y, label=label, zorder=1, **style)[0]
 
 
 def put_legend(ax: Axes, columns: int) -> None:
@@ -142,15 +134,9 @@ def put_legend(ax: Axes, columns: int) -> None:
         ends = [tick.get_window_extent().height for tick in ticks]
         room += max(0.0, max(ends) / ax.figure.dpi - size)
     below = ax.transAxes + ScaledTranslation(0, -room, ax.figure.dpi_scale_trans)
-    ax.legend(
-        *zip(*entries, strict=True),
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=below,
-        borderaxespad=0.0,
-        frameon=False,
-        ncols=columns,
-    )
+    place: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+    look: Any = {"borderaxespad": 0.0, "frameon": False, "ncols": columns}
+    ax.legend(*zip(*entries, strict=True), bbox_transform=below, **place, **look)
 
 
 def join_label(name: str | None, fact: str = "") -> str:
@@ -183,7 +169,9 @@ class Display:
     name: str | None
 
     @classmethod
-    def open_ranker(cls, estimator: Any, X: Any) -> tuple[Any, Any]:
+    def open_ranker(
+        cls, estimator: Any, X: Any, needs: str | None = None
+    ) -> tuple[Any, Any]:
         """Return the ranker inside an estimator and its X, or raise with a remedy.
 
         Fails at once without matplotlib.
@@ -192,7 +180,7 @@ class Display:
         remedy = ""
         if hasattr(cls, "from_predictions"):
             remedy = f"Pass its pairs to {cls.__name__}.from_predictions instead."
-        return find_ranker(estimator, X, cls.needs, remedy=remedy)
+        return find_ranker(estimator, X, needs or cls.needs, remedy=remedy)
 
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
@@ -228,3 +216,72 @@ class Display:
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         """Draw on ``self.ax_``, and keep the artists."""
         raise NotImplementedError
+
+
+def check_truth(y_true: ArrayLike) -> IntArray:
+    """Return the true labels of pairs, at least one."""
+    truth = check_labels(y_true, "y_true")
+    if truth.size == 0:
+        raise ValueError("y_true must hold at least one pair, got none.")
+    return truth
+
+
+def check_coverages(coverages: ArrayLike, name: str = "coverages") -> FloatArray:
+    """Return rising shares of pairs in (0, 1], at least one, as float64."""
+    numbers = check_numbers(coverages, name)
+    # Python's numbers make the message read 1.2, not np.float64(1.2).
+    for value in numbers.tolist():
+        check_fraction(value, name, include_one=True)
+    if numbers.size == 0 or (np.diff(numbers) <= 0).any():
+        raise ValueError(
+            f"{name} must ascend from at least one value, got "
+            f"{listed(numbers.tolist())}."
+        )
+    return numbers
+
+
+def totals_at(
+    ranker: Any, data: Any, coverages: FloatArray, *names: str, **options: Any
+) -> tuple[FloatArray, ...]:
+    """Return totals of (X, y, qid) by query and coverage, and the pairs of queries."""
+    shares = coverages.tolist()
+    points = ranker.operating_points(*data, coverages=shares, **options)
+    totals = [point.totals for point in points]
+    # The pairs are the same at each coverage.
+    if totals[0].pairs.sum() == 0:
+        raise no_pairs()
+    tables = (
+        np.stack([getattr(total, name) for total in totals], axis=1) for name in names
+    )
+    return *tables, totals[0].pairs
+
+
+def no_pairs() -> ValueError:
+    """Return the error of a display without pairs."""
+    return ValueError(
+        "qid must leave a query with two items: there are no pairs to draw."
+    )
+
+
+def levels_of(values: FloatArray, shares: FloatArray) -> tuple[IntArray, int]:
+    """Return how many quantiles are below each value, and the number of quantiles.
+
+    Equal values, and values between two quantiles, are on one level.
+    """
+    quantiles = np.unique(np.quantile(values, shares, method="inverted_cdf"))
+    return np.searchsorted(quantiles, values), quantiles.size
+
+
+def sums_of(columns: FloatArray, code: IntArray, size: int = 0) -> FloatArray:
+    """Return the sum of each column by code, shape (n_columns, n_codes)."""
+    return np.array([np.bincount(code, column, size) for column in columns.T])
+
+
+def rows_by_query(ranker: Any, X: Any, qid: Any) -> Queries:
+    """Return the query of each row, from ``qid`` or from the ranker's column of X."""
+    column = getattr(ranker, "qid_col", None)
+    if qid is None and column is not None:
+        # X still holds the column of queries.
+        rows = X if hasattr(X, "shape") else np.asarray(X)
+        _, (qid,) = take_columns(rows, qid_col=column)
+    return group_queries(qid, _num_samples(X))

@@ -18,9 +18,15 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_relevance,
     check_row_order,
+    shown,
 )
-from skrank_abstain.displays._display import GREY, MARKERS, PALETTE, Display
-from skrank_abstain.displays._reading import rows_by_query, rows_of_query
+from skrank_abstain.displays._display import (
+    GREY,
+    MARKERS,
+    PALETTE,
+    Display,
+    rows_by_query,
+)
 from skrank_abstain.pairs import check_item_id, group_queries
 
 if TYPE_CHECKING:
@@ -146,17 +152,14 @@ class RankIntervalDisplay(Display):
         check_row_order(X, y=y, qid=qid, item_id=item_id)
         relevance = None if y is None else check_relevance(y, _num_samples(X))
         # The model scores only the rows of the query.
-        rows = rows_of_query(ranker, X, qid, query)
+        rows = _rows_of_query(ranker, X, qid, query)
         if rows.size < _num_samples(X):
             # Names tell the caller's rows, not the rows within the query.
-            item_id = (
-                [f"row {row}" for row in rows]
-                if item_id is None
-                else _safe_indexing(
-                    check_item_id(item_id, rows_by_query(ranker, X, qid)), rows
-                )
-            )
-            X = _safe_indexing(X, rows)
+            names = [f"row {row}" for row in rows]
+            if item_id is not None:
+                named = check_item_id(item_id, rows_by_query(ranker, X, qid))
+                names = _safe_indexing(named, rows)
+            item_id, X = names, _safe_indexing(X, rows)
             relevance = None if relevance is None else relevance[rows]
         # One query is left: a scalar, unless X has a column of queries.
         ranking = ranker.ranking(X, None if qid is None else 0, confidence=confidence)
@@ -210,28 +213,27 @@ class RankIntervalDisplay(Display):
         Raises
         ------
         ValueError
-            If lengths differ, a rank is not in 1, ..., n_items, ``places`` are not a
-            permutation of these, two items have one name, or ``top_k`` is below 1.
+            If lengths differ, a rank is not in 1, ..., n_items, two items have one
+            name, or ``top_k`` is below 1.
         """
         ranks = _check_intervals(intervals)
         n_items = len(ranks)
         placed = None
         if places is not None:
-            placed = _check_places(places, n_items)
+            placed = check_numbers(places, "places", n_items).astype(np.int64)
         elif scores is not None:
             falling = -check_numbers(scores, "scores", n_items)
             placed = rankdata(falling, method="ordinal")
         if relevance is not None:
             relevance = check_numbers(relevance, "relevance", n_items)
-        display = cls(
+        return cls(
             intervals=ranks,
             places=placed,
             relevance=relevance,
             item_id=check_item_id(item_id, group_queries(None, n_items)),
             confidence=confidence,
             name=name,
-        )
-        return display.plot(ax, top_k=top_k)
+        ).plot(ax, top_k=top_k)
 
     def _height(self) -> float:
         # A fifth of an inch for each name, up to a page.
@@ -281,17 +283,12 @@ class RankIntervalDisplay(Display):
             )
             self.figure_.colorbar(points, ax=self.ax_, label="relevance")
             return [points]
-        return [
-            self.ax_.scatter(
-                row[relevance == grade],
-                row[relevance == grade],
-                color=PALETTE[k],
-                marker=MARKERS[k],
-                zorder=3,
-                label=f"relevance {grade:g}",
-            )
-            for k, grade in enumerate(grades)
-        ]
+        drawn = []
+        for k, grade in enumerate(grades):
+            place, label = row[relevance == grade], f"relevance {grade:g}"
+            style = {"color": PALETTE[k], "marker": MARKERS[k], "label": label}
+            drawn.append(self.ax_.scatter(place, place, zorder=3, **style))
+        return drawn
 
     def _label_axes(self) -> None:
         n_items = len(self.intervals)
@@ -322,25 +319,14 @@ class RankIntervalDisplay(Display):
         self.ax_.locator_params(axis="x", integer=True)
 
 
-def _check_places(places: ArrayLike, n_items: int) -> IntArray:
-    array = np.asarray(places)
-    if not np.array_equal(np.sort(array, axis=None), np.arange(1, n_items + 1)):
-        raise ValueError(
-            f"places must be 1, ..., {n_items}, each once, got "
-            f"{np.array2string(array, threshold=6)}."
-        )
-    return array.astype(np.int64)
-
-
 def _check_intervals(intervals: ArrayLike) -> IntArray:
     ranks = np.asarray(intervals)
-    if ranks.ndim != 2 or ranks.shape[1] != 2 or len(ranks) == 0:
-        raise ValueError(
-            f"intervals must be of shape (n_items, 2), got shape {ranks.shape}."
-        )
     # Floats are probably scores or probabilities in the wrong place.
-    if ranks.dtype.kind not in "iu":
-        raise ValueError(f"intervals must hold integers, got dtype {ranks.dtype}.")
+    if ranks.shape != (len(ranks), 2) or ranks.dtype.kind not in "iu":
+        raise ValueError(
+            "intervals must be integers of shape (n_items, 2), got shape "
+            f"{ranks.shape} and dtype {ranks.dtype}."
+        )
     wrong = (ranks[:, 0] < 1) | (ranks[:, 0] > ranks[:, 1]) | (ranks[:, 1] > len(ranks))
     if wrong.any():
         raise ValueError(
@@ -348,3 +334,36 @@ def _check_intervals(intervals: ArrayLike) -> IntArray:
             f"{ranks[wrong][0].tolist()} at row {int(wrong.argmax())}."
         )
     return ranks.astype(np.int64)
+
+
+def _rows_of_query(ranker: Any, X: Any, qid: Any, query: Any) -> IntArray:
+    """Return the rows of ``query``; None stands for the only query.
+
+    Raises
+    ------
+    ValueError
+        If ``qid`` is missing, or ``query`` is missing or unknown.
+    """
+    column = getattr(ranker, "qid_col", None)
+    if qid is None and column is None and getattr(ranker, "n_queries_", 1) > 1:
+        # One ranking of the items of several queries would be wrong.
+        raise ValueError(
+            f"qid must be given after calibration on {ranker.n_queries_} queries: "
+            "qid=0 says that all rows are of one; query= picks one of several."
+        )
+    queries = rows_by_query(ranker, X, qid)
+    values = queries.values.tolist()
+    if query is None:
+        if len(values) > 1:
+            source = "qid" if column is None else f"qid_col={column!r}"
+            raise ValueError(
+                f"X must hold the items of one query, got {len(values)} by {source}: "
+                f"pass query= to draw one of them, such as query={values[0]!r}."
+            )
+        return np.arange(queries.n_items)
+    if query not in values:
+        raise ValueError(
+            f"query must be one of the {len(values)} queries of qid, such as "
+            f"{values[0]!r}, got {shown(query)}."
+        )
+    return np.flatnonzero(queries.codes == values.index(query))

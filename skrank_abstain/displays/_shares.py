@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._validation import (
-    BoolArray,
     FloatArray,
     IntArray,
     check_fraction,
-    check_labels,
     check_numbers,
     check_positive_int,
     check_proba,
+    check_relevance,
     encode_qid,
 )
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.displays._display import (
     Display,
+    check_coverages,
+    check_truth,
     draw_curve,
     draw_intervals,
     draw_outcomes,
     draw_reference,
     join_label,
-)
-from skrank_abstain.displays._reading import (
-    check_coverages,
-    labelled_pairs,
-    reachable,
+    levels_of,
+    rows_by_query,
+    sums_of,
     totals_at,
 )
 from skrank_abstain.metrics import coverage_score
+from skrank_abstain.pairs import pair_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,26 +150,22 @@ class CoverageDisplay(Display):
         """
         ranker, X = cls.open_ranker(estimator, X)
         check_fraction(confidence, "confidence")
-        target = check_coverages(
-            reachable(ranker, _COVERAGES) if coverages is None else coverages
-        )
+        target = _targets(ranker, coverages, _COVERAGES)
         # Acceptance does not depend on the labels.
         unknown = np.zeros(_num_samples(X))
-        totals, pairs = totals_at(ranker, X, unknown, qid, target, groups)
+        # Expected numbers: a randomised boundary adds no noise to the picture.
+        options = {} if groups is None else {"groups": groups}
+        data = X, unknown, qid
+        accepted, pairs = totals_at(ranker, data, target, "accepted", **options)
         if name is None:
             kind = type(ranker).__name__
             name = kind if groups is None else ", ".join(map(str, groups))
-        # Expected numbers: a randomised boundary adds no noise to the picture.
-        accepted = np.stack([total.accepted for total in totals], axis=1)
-        display = cls(
+        return cls(
             target=target,
             coverage=np.array([part.sum() / pairs.sum() for part in accepted.T]),
-            interval=_intervals(
-                accepted, np.broadcast_to(pairs[:, None], accepted.shape), confidence
-            ),
+            interval=_intervals(accepted, pairs[:, None], confidence),
             name=name,
-        )
-        return display.plot(ax, **kwargs)
+        ).plot(ax, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -203,19 +200,22 @@ class CoverageDisplay(Display):
             If shapes do not fit, there are no pairs, or the targets do not ascend.
         """
         asked = check_coverages(target, "target")
-        masks = _check_masks(accepted, asked.size)
+        masks = np.asarray(accepted)
+        if masks.ndim != 2 or len(masks) != asked.size or masks.size == 0:
+            raise ValueError(
+                f"accepted must be of shape (n_targets={asked.size}, n_pairs), with at "
+                f"least one pair, got {masks.shape}."
+            )
         coverage = np.array([coverage_score(mask) for mask in masks])
         check_fraction(confidence, "confidence")
         interval = None
         # Intervals over pairs would be far too narrow (docs/guarantees.md).
         if qid is not None:
             codes, _ = encode_qid(qid, masks.shape[1], unit="pair")
-            decided, every = masks.T.astype(float), np.ones(masks.T.shape)
-            interval = _intervals(
-                _sums(decided, codes).T, _sums(every, codes).T, confidence
-            )
-        display = cls(target=asked, coverage=coverage, interval=interval, name=name)
-        return display.plot(ax, **kwargs)
+            decided, pairs = sums_of(masks.T, codes).T, np.bincount(codes)[:, None]
+            interval = _intervals(decided, pairs, confidence)
+        made = cls(target=asked, coverage=coverage, interval=interval, name=name)
+        return made.plot(ax, **kwargs)
 
     def _height(self) -> float:
         return 4.9
@@ -233,16 +233,6 @@ class CoverageDisplay(Display):
             xlim=(-0.02, 1.02),
             ylim=(-0.02, 1.02),
         )
-
-
-def _check_masks(accepted: ArrayLike, n_targets: int) -> BoolArray:
-    masks = np.asarray(accepted)
-    if masks.ndim != 2 or masks.shape[0] != n_targets or masks.shape[1] == 0:
-        raise ValueError(
-            f"accepted must be of shape (n_targets, n_pairs) with n_targets={n_targets}"
-            f" and at least one pair, got {masks.shape}."
-        )
-    return masks
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -342,28 +332,24 @@ class ClassFractionDisplay(Display):
         tells them apart. ``from_predictions`` can separate them.
         """
         ranker, X = cls.open_ranker(estimator, X)
-        target = check_coverages(
-            reachable(ranker, _FINE_COVERAGES) if coverages is None else coverages
-        )
-        totals, pairs = totals_at(ranker, X, y, qid, target)
+        target = _targets(ranker, coverages, _FINE_COVERAGES)
+        names = "accepted", "accepted_tied"
+        *tables, pairs = totals_at(ranker, (X, y, qid), target, *names)
         # Question Q3 of [1]_ pools accepted pairs over queries.
-        sums = np.array(
-            [(total.accepted.sum(), total.accepted_tied.sum()) for total in totals]
-        )
+        sums = np.array([[part.sum() for part in table.T] for table in tables])
         # A coverage at which no pair is accepted has no shares.
-        accepted, tied = sums[sums[:, 0] > 0].T
+        accepted, tied = sums[:, sums[0] > 0]
         if accepted.size == 0:
             raise ValueError(
                 "coverages must let some pair be accepted, got none at "
                 f"{target.tolist()}."
             )
-        display = cls(
+        return cls(
             coverage=accepted / pairs.sum(),
             fraction=np.array([accepted - tied, tied]) / accepted,
             outcomes=_MERGED,
             name=name,
-        )
-        return display.plot(ax, **kwargs)
+        ).plot(ax, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -405,30 +391,22 @@ class ClassFractionDisplay(Display):
         O(n_pairs log n_pairs).
         """
         target = check_coverages(_FINE_COVERAGES if coverages is None else coverages)
-        truth = check_labels(y_true, "y_true")
+        truth = check_truth(y_true)
         risks = check_numbers(risk, "risk", truth.size, unit="pair")
-        if truth.size == 0:
-            raise ValueError("y_true must hold at least one pair, got none.")
         # Equal risks are accepted together: several quantiles may be one threshold.
-        thresholds = np.unique(np.quantile(risks, target, method="inverted_cdf"))
-        level = np.searchsorted(thresholds, risks)
+        level, n_levels = levels_of(risks, target)
         # The last level holds the pairs above all thresholds.
-        counts = np.array(
-            [
-                np.bincount(level[truth == label], minlength=thresholds.size + 1)
-                for label in (1, 0, -1)
-            ]
-        )[:, :-1].cumsum(axis=1)
+        sums = sums_of(np.eye(3)[1 - truth], level, n_levels + 1)
+        counts = sums[:, :-1].cumsum(axis=1)
         accepted = counts.sum(axis=0)
         if merge_strict:
             counts = np.array([counts[0] + counts[2], counts[1]])
-        display = cls(
+        return cls(
             coverage=accepted / truth.size,
             fraction=counts / accepted,
             outcomes=_MERGED if merge_strict else _LABELS,
             name=name,
-        )
-        return display.plot(ax, **kwargs)
+        ).plot(ax, **kwargs)
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         coverage = np.broadcast_to(self.coverage, self.fraction.shape)
@@ -557,19 +535,10 @@ class PairReliabilityDisplay(Display):
         """
         ranker, X = cls.open_ranker(estimator, X)
         check_positive_int(max_pairs, "max_pairs")
-        decisions, label, difference = labelled_pairs(
-            ranker, X, y, qid, max_pairs=max_pairs, random_state=random_state
-        )
+        *arrays, qid = _labelled_pairs(ranker, X, y, qid, max_pairs, random_state)
+        kwargs = {"name": name, "ax": ax, **kwargs}
         return cls.from_predictions(
-            label,
-            cast("FloatArray", decisions.proba),
-            difference,
-            qid=decisions.qid,
-            n_bins=n_bins,
-            confidence=confidence,
-            name=name,
-            ax=ax,
-            **kwargs,
+            *arrays, qid=qid, n_bins=n_bins, confidence=confidence, **kwargs
         )
 
     @classmethod
@@ -618,9 +587,7 @@ class PairReliabilityDisplay(Display):
         """
         check_fraction(confidence, "confidence")
         check_positive_int(n_bins, "n_bins")
-        truth = check_labels(y_true, "y_true")
-        if truth.size == 0:
-            raise ValueError("y_true must hold at least one pair, got none.")
+        truth = check_truth(y_true)
         predicted = check_proba(proba, truth.size)
         signed = check_numbers(difference, "difference", truth.size, unit="pair")
         # Left and right depend on the row order. Seen from the higher-scored item, a
@@ -628,32 +595,30 @@ class PairReliabilityDisplay(Display):
         predicted = _from_higher_scored(predicted, signed)
         observed = _from_higher_scored(np.eye(3)[truth + 1], signed)
         # Bins of the gap, not of a probability, are the same for all three curves.
-        code = _bins(np.abs(signed), n_bins)
-        # Bounds are gaps of pairs, so that no bin is empty.
+        # Their bounds are gaps of pairs, so that no bin is empty.
+        code, _ = levels_of(np.abs(signed), np.arange(1, n_bins + 1) / n_bins)
         n_pairs = np.bincount(code)
         interval = None
         if qid is not None:
             queries, values = encode_qid(qid, truth.size, unit="pair")
             # A cell for each query and bin: the query is the sample, since its pairs
             # depend on each other.
-            shape = values.size, n_pairs.size
-            cell = queries * n_pairs.size + code
-            size = values.size * n_pairs.size
-            pairs = _sums(np.ones((truth.size, 1)), cell, size).reshape(shape)
-            tables = _sums(observed, cell, size).reshape(3, *shape)
+            cell, size = queries * n_pairs.size + code, values.size * n_pairs.size
+            columns = np.column_stack([observed, np.ones(truth.size)])
+            sums = sums_of(columns, cell, size)
+            *tables, pairs = sums.reshape(4, values.size, n_pairs.size)
             if values.size > 1:
                 interval = np.array(
                     [_intervals(table, pairs, confidence) for table in tables]
                 )
-        display = cls(
-            prob_pred=_sums(predicted, code) / n_pairs,
-            prob_true=_sums(observed, code) / n_pairs,
+        return cls(
+            prob_pred=sums_of(predicted, code) / n_pairs,
+            prob_true=sums_of(observed, code) / n_pairs,
             gap=np.bincount(code, np.abs(signed)) / n_pairs,
             n_pairs=n_pairs,
             interval=interval,
             name=name,
-        )
-        return display.plot(ax, **kwargs)
+        ).plot(ax, **kwargs)
 
     def _height(self) -> float:
         return 5.4
@@ -684,21 +649,8 @@ def _from_higher_scored(columns: FloatArray, difference: FloatArray) -> FloatArr
     return np.where(sign > 0, mirrored, np.where(sign < 0, columns, either))
 
 
-def _bins(gap: FloatArray, n_bins: int) -> IntArray:
-    """Return the bin of each pair: of nearly equal size, equal gaps together."""
-    shares = np.arange(1, n_bins + 1) / n_bins
-    # Bounds are gaps that occur: no bound divides equal gaps.
-    upper = np.unique(np.quantile(gap, shares, method="inverted_cdf"))
-    return np.searchsorted(upper, gap)
-
-
-def _sums(columns: FloatArray, code: IntArray, size: int = 0) -> FloatArray:
-    """Return the sum of each column by code, shape (n_columns, n_codes)."""
-    return np.array([np.bincount(code, column, size) for column in columns.T])
-
-
 def _intervals(
-    part: FloatArray, whole: FloatArray, confidence: float
+    part: FloatArray, whole: NDArray[Any], confidence: float
 ) -> FloatArray | None:
     """Return an interval for each column of a ratio of sums over queries.
 
@@ -712,10 +664,52 @@ def _intervals(
         None with fewer than two queries of pairs.
     """
     # A query of one item says nothing about pairs.
-    some = whole.any(axis=1)
+    some, whole = whole.any(axis=1), np.broadcast_to(whole, part.shape)
     if some.sum() < 2:
         return None
     ends = ratio_interval(part[some], whole[some], confidence=confidence)
     # Symmetric about the ratio, which may be near 0 or 1.
     inside: FloatArray = np.clip(np.stack(ends, axis=1), 0.0, 1.0)
     return inside
+
+
+def _targets(
+    ranker: Any, coverages: ArrayLike | None, default: FloatArray
+) -> FloatArray:
+    """Return the given coverages, or default ones up to the highest of the ranker."""
+    if coverages is not None:
+        return check_coverages(coverages)
+    return np.unique(np.minimum(default, getattr(ranker, "highest_coverage_", 1.0)))
+
+
+def _labelled_pairs(
+    ranker: Any, X: Any, y: ArrayLike, qid: Any, max_pairs: int, random_state: Any
+) -> tuple[Any, ...]:
+    """Form the pairs of all queries, or of random queries up to ``max_pairs`` pairs.
+
+    Returns
+    -------
+    label, proba, difference, qid : ndarray of shape (n_pairs, ...)
+        As in ``PairReliabilityDisplay.from_predictions``.
+    """
+    # `evaluate` raises if `fit` had a qid and there is none now.
+    n_pairs = ranker.evaluate(X, y, qid=qid).pairs
+    relevance = check_relevance(y)
+    if n_pairs.sum() > max_pairs:
+        # Whole queries, since they are the sample of the intervals.
+        queries = rows_by_query(ranker, X, qid)
+        order = check_random_state(random_state).permutation(n_pairs.size)
+        # At least one query is drawn, so all of them must have pairs.
+        order = order[n_pairs[order] > 0]
+        n_drawn = np.searchsorted(np.cumsum(n_pairs[order]), max_pairs, side="right")
+        rows = np.flatnonzero(np.isin(queries.codes, order[: max(n_drawn, 1)]))
+        X, relevance = _safe_indexing(X, rows), relevance[rows]
+        qid = None if qid is None else queries.codes[rows]
+    decisions = ranker.predict_pairs(X, qid=qid)
+    scores = ranker.predict(X, qid)
+    left, right = decisions.left, decisions.right
+    label, difference = (
+        pair_labels(relevance, left, right),
+        scores[left] - scores[right],
+    )
+    return label, decisions.proba, difference, decisions.qid

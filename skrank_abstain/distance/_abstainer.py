@@ -1,32 +1,355 @@
-"""DistanceAbstainer: abstention on items that are near each other."""
+"""Abstention on pairs of items that are near each other in feature space.
+
+The one number of the rule is the distance gamma: pairs at most so far apart are
+abstained on, the others are decided by the order of their scores.
+"""
 
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
-from typing import Any, Self
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import isotonic_regression
+from scipy.spatial import cKDTree
 from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._transaction import all_or_nothing
-from skrank_abstain._validation import FloatArray, check_fraction, shown
-from skrank_abstain.distance._near import AbstentionCurve, NearCurve, NearDecision
+from skrank_abstain._validation import (
+    ZERO_ONE_LOSS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_fraction,
+    rounded_share,
+)
 from skrank_abstain.distance._pairs import (
+    NumberedPairs,
     check_features,
     check_gamma,
     check_norm,
     distances,
+    farthest_near,
+    in_blocks,
 )
 from skrank_abstain.estimators import PairDecider, score_new_items
 from skrank_abstain.intake import take_labelled_rows, train_and_score
-from skrank_abstain.pairs import Scores
+from skrank_abstain.pairs import Scores, count_outcomes
+from skrank_abstain.selection import DecisionArrays, RowPairs, Tally
 
-#: With larger features, sums and differences may overflow.
-_LARGEST_FEATURE = 1e300
+#: Largest number of pairs to choose gamma from.
+_MOST_PAIRS = 1 << 22
+#: Values of gamma to keep besides those that are best at some cost.
+_KEPT = 1 << 16
+#: Smallest query to search for neighbours in ...
+_SEARCHED = 128
+#: ... and the largest share of near pairs, estimated from _SOME_PAIRS pairs.
+_NEAR_SHARE = 0.25
+_SOME_PAIRS = 1 << 12
+#: Largest number of pairs of one query to look at: about a minute.
+_MOST_LOOKED_AT = 1 << 30
+#: Items of one tree: two trees have at most four million pairs.
+_TREE = 2048
+#: Relative extension of the search radius, so that rounding loses no pair.
+_SLACK = 1e-9
+#: Differences of losses up to this count as rounding.
+_ROUNDING = 8 * np.finfo(np.float64).eps
+
+
+class AbstentionCurve(NamedTuple):
+    """What each distance would do on the calibration pairs.
+
+    Attributes
+    ----------
+    gamma : ndarray of shape (n_gammas,), float64
+        Ascending from 0.
+    loss : ndarray of shape (n_gammas,), float64
+        Mean bipartite misranking loss of the accepted pairs, plus the cost of the
+        others. Lower is better.
+    coverage : ndarray of shape (n_gammas,), float64
+        Share of pairs accepted.
+    """
+
+    gamma: FloatArray
+    loss: FloatArray
+    coverage: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class NearCurve:
+    """Abstentions and errors left at each distance.
+
+    Attributes
+    ----------
+    gamma : ndarray of shape (n_gammas,), float64
+        0 and distances of calibration pairs, ascending.
+    abstained : ndarray of shape (n_gammas,), int64
+        Pairs at most so far apart.
+    halves : ndarray of shape (n_gammas,), int64
+        Pairs further apart that are misranked: of different relevance and in the
+        wrong order, which count two, or with equal scores, which count one.
+    n_pairs : int
+        All pairs.
+    """
+
+    gamma: FloatArray
+    abstained: IntArray
+    halves: IntArray
+    n_pairs: int
+
+    @classmethod
+    def of(cls, X: FloatArray, norm: float, items: Scores) -> Self:
+        """Look at labelled pairs.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_items, n_features), float64
+        norm : float
+        items : Scores
+            With relevance; at least one pair.
+
+        Returns
+        -------
+        curve : NearCurve
+
+        Notes
+        -----
+        O(m log m) for m pairs, and their distances. All pairs up to four million;
+        of more, that many spread over all. Of more than 65,536 distances those at
+        evenly spaced ranks are kept, and every one that is best at some cost: the
+        ends of the pools of the isotonic regression of the error rate on the
+        distance, falling. Giving up a pool pays if its error rate is above the cost.
+        """
+        # A sample of four million pairs puts a share off by 0.00025 (one standard
+        # error) at most.
+        high, low = NumberedPairs.every(items.offsets).sample(_MOST_PAIRS)
+        distance = distances(X, items.rows[low], items.rows[high], norm)
+        order = np.argsort(distance)
+        distance = distance[order]
+        wrong = np.append(0, np.cumsum(_halves(items, low, high)[order]))
+        gamma = np.unique(np.append(0.0, distance))
+        reached = np.searchsorted(distance, farthest_near(gamma), side="right")
+        # Distances within rounding of each other are given up together.
+        reached, first = np.unique(reached, return_index=True)
+        gamma, wrong_near = gamma[first], wrong[reached]
+        kept = _best_at_some_cost(reached, wrong_near)
+        step = max(1, -(-reached.size // _KEPT))
+        kept = np.union1d(kept, np.arange(0, reached.size, step))
+        return cls(
+            gamma[kept], reached[kept], wrong[-1] - wrong_near[kept], distance.size
+        )
+
+    def at_cost(self, cost: float) -> AbstentionCurve:
+        """Return loss and coverage at each distance."""
+        loss = (self.halves / 2 + cost * self.abstained) / self.n_pairs
+        coverage = (self.n_pairs - self.abstained) / self.n_pairs
+        return AbstentionCurve(self.gamma, loss, coverage)
+
+    def at_coverage(self, coverage: float) -> float:
+        """Return the largest distance beyond which so large a share of pairs lies."""
+        left = self.n_pairs - self.abstained
+        enough = np.flatnonzero(left >= rounded_share(coverage, self.n_pairs))
+        if not enough.size:
+            raise ValueError(
+                f"coverage must be at most {left[0] / self.n_pairs:.6g}, got "
+                f"{coverage:g}: the other calibration pairs are of equal items, which "
+                "no distance tells apart."
+            )
+        return float(self.gamma[enough[-1]])
+
+    def best(self, cost: float) -> float:
+        """Return the smallest distance of the least loss."""
+        # argmax of a condition finds the first, that is the smallest distance.
+        loss = self.at_cost(cost).loss
+        return float(self.gamma[np.argmax(loss <= loss.min() + _ROUNDING)])
+
+    def coverage(self, gamma: float) -> float:
+        """Return the share of pairs further apart than ``gamma``."""
+        below = np.searchsorted(self.gamma, farthest_near(gamma), side="right")
+        return float(self.n_pairs - self.abstained[below - 1]) / self.n_pairs
+
+
+def _halves(items: Scores, low: IntArray, high: IntArray) -> IntArray:
+    """Return twice the misranking of each pair of positions."""
+    grades = items.grades
+    equal = items.value[low] == items.value[high]
+    return np.where(
+        equal, grades[low] != grades[high], 2 * (grades[low] > grades[high])
+    )
+
+
+def _best_at_some_cost(reached: IntArray, wrong: IntArray) -> IntArray:
+    """Return the corners of the convex hull of abstentions and errors left."""
+    pairs = np.diff(reached)
+    if pairs.size == 0:
+        return np.zeros(1, dtype=np.int64)
+    # Isotonic regression computes the hull, whose slopes fall from corner to corner.
+    rate = np.diff(wrong) / pairs
+    hull = isotonic_regression(rate, weights=pairs, increasing=False)
+    return np.asarray(hull.blocks, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class NearDecision:
+    """Decides the pairs that are further apart than gamma; a region is a gamma.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_items, n_features), float64
+    norm : float
+        The p of the l_p norm.
+    unit : float, default=1.0
+        What distances are divided by where they are shown.
+
+    Notes
+    -----
+    ``tally`` searches for neighbours in large queries where few pairs are near, and
+    looks at every pair elsewhere. Both give the same: it counts all pairs from sorted
+    scores and subtracts the near ones.
+    """
+
+    X: FloatArray
+    norm: float
+    unit: float = 1.0
+
+    def decide(
+        self, region: float, values: FloatArray, pairs: RowPairs
+    ) -> DecisionArrays:
+        """Decide pairs of rows by their distance, in the order of their scores."""
+        distance = distances(self.X, pairs.left, pairs.right, self.norm)
+        label = np.sign(pairs.difference).astype(np.int64)
+        accepted = distance > farthest_near(region)
+        return DecisionArrays(label, accepted, distance=distance / self.unit)
+
+    def tally(
+        self, scores: Scores, regions: Any, *, weight: FloatArray | None = None
+    ) -> Tally:
+        """Count the pairs of each query, near ones and others, by outcome."""
+        items, region = scores.ascending, float(regions[0])
+        X = self.X[items.rows]
+        if weight is None:
+            weight = np.ones(len(self.X))
+        value = weight[items.rows]
+        sizes = np.diff(items.offsets)
+        near = self._near_share(X, region, items)
+        searched = (sizes >= _SEARCHED) & (near <= _NEAR_SHARE)
+        looked_at = np.where(searched, near, 1.0) * items.pair_counts
+        if looked_at.max(initial=0.0) > _MOST_LOOKED_AT:
+            raise ValueError(
+                "X must have queries of fewer items where many are near each other: "
+                f"for one, {looked_at.max():.1e} pairs would be looked at one by one. "
+                "Evaluate a random part of its items, whose shares are about the same."
+            )
+        # Sums by query, equality of scores, and outcome.
+        # All pairs, and those of different scores.
+        cuts = np.array([0.0, np.nextafter(0.0, 1.0)])
+        beyond = count_outcomes(items, cuts, 0.0, weight)
+        every = np.stack([beyond[:, 1], beyond[:, 0] - beyond[:, 1]], axis=1)
+        near_cells = np.zeros(every.shape)
+        for low, high in self._near_pairs(X, items.offsets, searched, region):
+            if low.size:
+                query, sums = _outcomes(items, low, high, value)
+                near_cells[query : query + len(sums)] += sums
+        # Weighted sums differ in the last digits, so differences may be just below 0.
+        far_cells = np.maximum(every - near_cells, 0)
+        counts = np.concatenate([near_cells, far_cells], axis=1)
+        accepted = np.array([[0.0, 0.0, 1.0, 1.0]])
+        return Tally(counts, accepted, np.array([False, True] * 2), ZERO_ONE_LOSS)
+
+    def _near_pairs(
+        self, X: FloatArray, offsets: IntArray, searched: BoolArray, gamma: float
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield blocks of positions of near pairs, low before high."""
+        sizes = np.diff(offsets)
+        positions = np.flatnonzero(np.repeat(~searched, sizes))
+        pairs = NumberedPairs.every(np.append(0, np.cumsum(sizes[~searched])))
+        for numbers in in_blocks(pairs.n_pairs):
+            high, low = (positions[side] for side in pairs.decode(numbers))
+            near = distances(X, low, high, self.norm) <= farthest_near(gamma)
+            yield low[near], high[near]
+        for query in np.flatnonzero(searched).tolist():
+            start, stop = int(offsets[query]), int(offsets[query + 1])
+            yield from near_pairs(X, start, stop, gamma, self.norm)
+
+    def _near_share(self, X: FloatArray, gamma: float, items: Scores) -> float:
+        """Estimate the share of pairs at most gamma apart."""
+        later, earlier = NumberedPairs.every(items.offsets).sample(_SOME_PAIRS)
+        distance = distances(X, later, earlier, self.norm)
+        n_near = int((distance <= farthest_near(gamma)).sum())
+        return n_near / max(distance.size, 1)
+
+
+def _outcomes(
+    items: Scores, low: IntArray, high: IntArray, value: FloatArray
+) -> tuple[int, FloatArray]:
+    """Add up pairs of positions: the first query, and sums of shape (n, 2, 4)."""
+    query = np.searchsorted(items.offsets, low, side="right") - 1
+    first = int(query.min())
+    n_queries = int(query.max()) - first + 1
+    grades = items.grades
+    equal = items.value[low] == items.value[high]
+    order = np.sign(grades[high] - grades[low])
+    outcome = np.where(equal & (order != 0), 3, 1 - order)
+    cell = ((query - first) * 2 + equal) * 4 + outcome
+    sums = np.bincount(cell, value[low] * value[high], 8 * n_queries)
+    return first, sums.reshape(-1, 2, 4).astype(np.float64)
+
+
+def near_pairs(
+    X: FloatArray, start: int, stop: int, gamma: float, norm: float
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield blocks of the pairs of items of one query that are at most gamma apart.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_items, n_features), float64
+    start, stop : int
+        The query is the items from ``start`` to ``stop`` (exclusive).
+    gamma : float
+    norm : float
+
+    Yields
+    ------
+    low, high : ndarray of int64
+        Positions, ``low < high``. Each pair once; up to four million at a time.
+
+    Notes
+    -----
+    k-d trees of some two thousand neighbouring items each find candidates, whose
+    distances are computed as everywhere else: the pairs are exactly those of
+    ``distances(...) <= farthest_near(gamma)``.
+    """
+    limit = farthest_near(gamma)
+    points = X[start:stop]
+    radius = gamma * (1 + _SLACK)
+    for first, second in _candidates(points, radius, norm):
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        low, high = low + start, high + start
+        near = distances(X, low, high, norm) <= limit
+        yield low[near], high[near]
+
+
+def _candidates(
+    points: FloatArray, radius: float, norm: float
+) -> Iterator[tuple[IntArray, IntArray]]:
+    # The leaves of a tree are neighbours, so most pairs of parts are far apart.
+    order = cKDTree(points, leafsize=_TREE).indices
+    parts = [order[first : first + _TREE] for first in range(0, order.size, _TREE)]
+    trees = [cKDTree(points[part]) for part in parts]
+    for k, tree in enumerate(trees):
+        inside = tree.query_pairs(radius, p=norm, output_type="ndarray")
+        yield parts[k][inside[:, 0]], parts[k][inside[:, 1]]
+        for other in range(k):
+            found = tree.sparse_distance_matrix(
+                trees[other], radius, p=norm, output_type="ndarray"
+            )
+            yield parts[k][found["i"]], parts[other][found["j"]]
 
 
 class DistanceAbstainer(PairDecider):
@@ -248,25 +571,12 @@ class DistanceAbstainer(PairDecider):
         return other
 
     def _check_rule(self) -> None:
-        if isinstance(self.gamma, str):
-            if self.gamma != "auto":
-                raise ValueError(
-                    f"gamma must be 'auto' or a distance of at least 0, got "
-                    f"{shown(self.gamma)}."
-                )
-        else:
+        if not isinstance(self.gamma, str) or self.gamma != "auto":
             check_gamma(self.gamma)
         check_norm(self.norm)
         check_fraction(self.cost, "cost", include_zero=True, include_one=True)
-        if not (
-            self.scale is None
-            or (isinstance(self.scale, str) and self.scale == "unit_ball")
-            or hasattr(self.scale, "transform")
-        ):
-            raise ValueError(
-                f"scale must be 'unit_ball', None or a transformer, got "
-                f"{shown(self.scale)}."
-            )
+        if isinstance(self.scale, str):
+            check_choice(self.scale, "scale", ("unit_ball",))
 
     @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
@@ -302,7 +612,7 @@ class DistanceAbstainer(PairDecider):
         """
         self._check_rule()
         rows = take_labelled_rows(self, X, y, qid)
-        if not hasattr(self.scale, "transform"):
+        if self.scale is None or isinstance(self.scale, str):
             _numbers(rows.X, "X")  # before anything is trained
         data = train_and_score(self, rows)
         self._take_over(data)
@@ -317,14 +627,13 @@ class DistanceAbstainer(PairDecider):
         return self
 
     def _learn(self, data: Scores) -> None:
+        by_radius = isinstance(self.scale, str)
         self.scaler_ = None
-        if hasattr(self.scale, "transform"):
+        if self.scale is not None and not by_radius:
             self.scaler_ = clone(self.scale).fit(data.X)
-        self.radius_ = 1.0
         self._norm = float(self.norm)  # one that is set after fit has no effect
         X = self._features(data.X)
-        if isinstance(self.scale, str):
-            self.radius_ = _half_width(X, self._norm)
+        self.radius_ = _half_width(X, self._norm) if by_radius else 1.0
         # Distances are divided, not features: dividing features would make equal
         # distances differ by rounding.
         curve = NearCurve.of(X, self._norm, data.ascending)
@@ -334,9 +643,9 @@ class DistanceAbstainer(PairDecider):
 
     def _set_threshold(self) -> None:
         cost = float(self.cost)
+        best = isinstance(self.gamma, str)
         # gamma is in units of the scaled features, the region in units of X.
-        automatic = isinstance(self.gamma, str)
-        self.gamma_ = self._curve.best(cost) if automatic else float(self.gamma)
+        self.gamma_ = self._curve.best(cost) if best else float(self.gamma)
         self._region = self.gamma_ * self.radius_
         self.loss_curve_: AbstentionCurve = self._curve.at_cost(cost)
         self.coverage_ = self._curve.coverage(self.gamma_)
@@ -365,20 +674,12 @@ class DistanceAbstainer(PairDecider):
 def _numbers(X: Any, name: str) -> FloatArray:
     """Return a matrix of finite numbers, or say why distances need one."""
     try:
-        features = check_features(X)
+        return check_features(X)
     except (TypeError, ValueError) as error:
         raise type(error)(
             f"{name} must be a dense matrix of finite numbers for distances between "
             f"items: {error} Give scale= a transformer that makes one."
         ) from error
-    largest = float(np.abs(features).max(initial=0.0))
-    if largest > _LARGEST_FEATURE:
-        raise ValueError(
-            f"{name} must be at most {_LARGEST_FEATURE:g} in magnitude, got "
-            f"{largest:g}: distances would overflow. Look for a placeholder of missing "
-            "values among the features, or divide them."
-        )
-    return features
 
 
 def _half_width(X: FloatArray, norm: float) -> float:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,6 @@ from skrank_abstain._validation import (
     check_not_negative,
     check_positive,
     check_sample_weight,
-    shown,
 )
 from skrank_abstain.distance._losses import (
     Exponential,
@@ -135,9 +134,7 @@ class OneHiddenLayerScorers:
 
     def reach(self, distance: ArrayLike) -> FloatArray:
         """Return the largest difference of scores of items so far apart."""
-        return (
-            self.output_norm * self.weight_norm * np.asarray(distance, dtype=np.float64)
-        )
+        return LinearScorers(self.output_norm * self.weight_norm).reach(distance)
 
 
 def minimal_conditional_risk(
@@ -205,10 +202,11 @@ def minimal_conditional_risk(
     array([0.1, 0.5])
     """
     check_choice(setting, "setting", ("pairwise", "bipartite"))
-    a = _non_negative(weight, "weight")
-    b = _non_negative(opposite, "opposite")
-    u = _non_negative(reach, "reach")
-    a, b, u = np.broadcast_arrays(a, b, u)
+    a, b, u = np.broadcast_arrays(
+        _non_negative(weight, "weight"),
+        _non_negative(opposite, "opposite"),
+        _non_negative(reach, "reach"),
+    )
     if surrogate is None:
         # Any difference of scores at all gives the likelier order.
         of_equal_scores = b if setting == "pairwise" else (a + b) / 2
@@ -266,8 +264,6 @@ def minimizability_gap(
     """
     risks = check_finite(minimal_risks, "minimal_risks", ("n_pairs",))
     weight = check_sample_weight(sample_weight, risks.size, unit="pair")
-    if weight is not None and not weight.any():
-        raise ValueError("sample_weight must have a positive sum, got 0.")
     mean = float(np.average(risks, weights=weight))
     best = float(check_finite(best_risk, "best_risk", ()))
     # No scorer beats the best one of each pair. If one seems to, the arguments belong
@@ -283,15 +279,6 @@ def minimizability_gap(
 def _non_negative(values: ArrayLike, name: str) -> FloatArray:
     """Return finite numbers of any shape that are at least 0."""
     return check_not_negative(check_finite(values, name), name)
-
-
-def _check_scorers(scorers: Any) -> LinearScorers | OneHiddenLayerScorers:
-    if not isinstance(scorers, LinearScorers | OneHiddenLayerScorers):
-        raise TypeError(
-            f"scorers must be LinearScorers or OneHiddenLayerScorers, got "
-            f"{shown(scorers)}."
-        )
-    return scorers
 
 
 def consistency_bound(
@@ -398,7 +385,7 @@ def consistency_bound(
     s = check_finite(excess, "excess")
     # The difference of two equal risks may be just below 0.
     s = _non_negative(np.where((s < 0) & (s > -_ROUNDING), 0.0, s), "excess")
-    u = float(_check_scorers(scorers).reach(check_gamma(gamma)))
+    u = float(scorers.reach(check_gamma(gamma)))
     check_choice(setting, "setting", ("pairwise", "bipartite"))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # Theorem 2.1 (pairwise) and 3.1 (bipartite), which agree here.
@@ -406,18 +393,14 @@ def consistency_bound(
             bound = s / np.float64(min(u, 1.0))
         elif isinstance(loss, Sigmoid):
             bound = s / np.tanh(loss.k * u)
-        elif isinstance(loss, Logistic):
-            if as_printed:
-                raise ValueError(
-                    "as_printed must be False for the logistic loss, for which no bound"
-                    " is printed."
-                )
+        elif isinstance(loss, Logistic) and not as_printed:
             inverse = _logistic if setting == "pairwise" else _logistic_bipartite
             bound = inverse(s, u)
         elif not isinstance(loss, Exponential):
             raise ValueError(
                 "surrogate must be the hinge, exponential, sigmoid or logistic loss, "
-                f"for which a bound is known, got {surrogate!r}."
+                f"of which the last has no printed bound, got {surrogate!r} with "
+                f"as_printed={as_printed}."
             )
         # As printed, the pairwise bound is valid but loose, and the bipartite one
         # fails.
@@ -437,8 +420,7 @@ def _exponential_pairwise(s: FloatArray, u: float) -> FloatArray:
     knee = np.tanh(u) * np.tanh(u / 2)  # 1 - 1 / cosh(u), without cancellation
     # Inverse of 1 - sqrt(1 - t^2); beyond the knee the minimiser is out of reach.
     curve = np.sqrt(s * (2 - np.minimum(s, 1.0)))
-    result: FloatArray = np.where(s <= knee, curve, s / np.sinh(u) + np.tanh(u / 2))
-    return result
+    return np.asarray(np.where(s <= knee, curve, s / np.sinh(u) + np.tanh(u / 2)))
 
 
 def _exponential_bipartite(s: FloatArray, u: float) -> FloatArray:
@@ -593,7 +575,7 @@ def negative_example(
     """
     loss = check_surrogate(surrogate)
     check_choice(setting, "setting", ("pairwise", "bipartite"))
-    slope = float(_check_scorers(scorers).reach(1.0))
+    slope = float(scorers.reach(1.0))
     # Half, so that the scores differ by strictly less; items stay in the unit ball.
     distance = min(check_positive(epsilon, "epsilon") / slope, 1.0) / 2
     items = np.array([distance]), np.zeros(1)

@@ -15,7 +15,6 @@ from skrank_abstain._saving import Saved
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     FloatArray,
-    check_choice,
     check_positive,
     check_positive_int,
     check_real,
@@ -33,16 +32,10 @@ from skrank_abstain.distance._descent import (
     descend_on_batches,
     train_network,
 )
-from skrank_abstain.distance._losses import MarginLoss, check_surrogate
-from skrank_abstain.distance._pairs import (
-    LabelledPairs,
-    NumberedPairs,
-    StrictPairs,
-    check_pair_labels,
-    check_pairs_of_labels,
-)
+from skrank_abstain.distance._losses import check_surrogate
+from skrank_abstain.distance._pairs import NumberedPairs, labelled_pairs
 from skrank_abstain.metrics import undefined
-from skrank_abstain.pairs import Scores, check_pairs, count_outcomes, group_queries
+from skrank_abstain.pairs import Scores, count_outcomes, group_queries
 
 #: With batch_size="auto", up to _FEW_PAIRS pairs are all used in each step; of more,
 #: _BATCH are drawn.
@@ -65,11 +58,7 @@ class ConstrainedRanker(Saved, BaseEstimator, ABC):
     random_state: Any
 
     @abstractmethod
-    def _check_parameters(self) -> Any:
-        """Return what ``_train`` needs to know besides the pairs."""
-
-    @abstractmethod
-    def _train(self, problem: Any, batches: PairBatches) -> list[float]:
+    def _train(self, batches: PairBatches, norm: float) -> list[float]:
         """Set the weights, and return the mean surrogate of each step."""
 
     @abstractmethod
@@ -117,42 +106,37 @@ class ConstrainedRanker(Saved, BaseEstimator, ABC):
             in relevance, ``pairs`` or ``pair_labels`` come alone or with ``y``, or the
             surrogate of the features exceeds float64.
         """
-        problem = self._check_parameters()
+        norm = check_ball_norm(self.norm)
         check_row_order(X, y=y, qid=qid)
-        taken: NumberedPairs
         if pair_labels is None:
             if pairs is not None:
                 raise ValueError("pair_labels must be given with pairs: who is to win.")
             X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-            taken = StrictPairs.of(check_relevance(y), group_queries(qid, X.shape[0]))
+            taken = NumberedPairs.of(check_relevance(y), group_queries(qid, X.shape[0]))
         else:
-            pairs = check_pairs_of_labels(y, pairs)
             X = validate_data(self, X, dtype=np.float64)
-            left, right = check_pairs(pairs, group_queries(qid, X.shape[0]))
+            queries = group_queries(qid, X.shape[0])
+            left, right, label = labelled_pairs(y, pairs, pair_labels, queries)
             if left.size == 0:
                 raise ValueError("pairs must hold at least one pair, got 0.")
-            left_wins = check_pair_labels(pair_labels, left.size) > 0
-            better = np.where(left_wins, left, right)
-            taken = LabelledPairs(better, np.where(left_wins, right, left))
+            better = np.where(label > 0, left, right)
+            taken = NumberedPairs.given(better, left + right - better)
         self._fitted_with_qid = qid is not None
         self.n_pairs_ = taken.n_pairs
         # The theory is about the unit ball. Features are left as they are, but their
         # distance from it is reported.
-        self.max_feature_norm_ = float(np.linalg.norm(X, self.norm, axis=1).max())
-        size = self._batch_size(taken.n_pairs)
+        self.max_feature_norm_ = float(np.linalg.norm(X, norm, axis=1).max())
+        size = self.batch_size
+        if isinstance(size, str) and size == "auto":
+            size = taken.n_pairs if taken.n_pairs <= _FEW_PAIRS else _BATCH
+        size = check_positive_int(size, "batch_size")
         batches = PairBatches(X, taken, size, check_random_state(self.random_state))
         # Losses and gradients that are not finite raise where they occur.
         with np.errstate(over="ignore", invalid="ignore"):
-            losses = self._train(problem, batches)
+            losses = self._train(batches, norm)
         self.loss_curve_ = np.array(losses)
         self.n_iter_ = len(losses)
         return self
-
-    def _batch_size(self, n_pairs: int) -> int:
-        if isinstance(self.batch_size, str):
-            check_choice(self.batch_size, "batch_size", ("auto",))
-            return n_pairs if n_pairs <= _FEW_PAIRS else _BATCH
-        return check_positive_int(self.batch_size, "batch_size")
 
     def predict(self, X: Any) -> FloatArray:
         """Return the score of each item.
@@ -220,8 +204,6 @@ class ConstrainedRanker(Saved, BaseEstimator, ABC):
         relevance = check_relevance(y, scores.size)
         items = Scores(scores, group_queries(qid, scores.size), y=relevance)
         weight = check_sample_weight(sample_weight, scores.size)
-        if weight is None:
-            weight = np.ones(scores.size)
         totals = count_outcomes(items, np.zeros(1), 0.0, weight).sum(axis=0)[0]
         right, _, wrong, undecided = totals.tolist()
         strict = right + wrong + undecided
@@ -353,28 +335,20 @@ default="hinge"
         self.tol = tol
         self.random_state = random_state
 
-    def _check_parameters(self) -> tuple[LinearProblem, int, float]:
+    def _train(self, batches: PairBatches, norm: float) -> list[float]:
         # No intercept: it cancels in every margin.
-        problem = LinearProblem(
-            check_surrogate(self.surrogate),
-            check_positive(self.weight_norm, "weight_norm"),
-            check_ball_norm(self.norm),
-        )
+        surrogate = check_surrogate(self.surrogate)
+        weight_norm = check_positive(self.weight_norm, "weight_norm")
+        problem = LinearProblem(surrogate, weight_norm, norm)
         max_iter = check_positive_int(self.max_iter, "max_iter")
-        return problem, max_iter, check_real(self.tol, "tol", 0)
-
-    def _train(
-        self, problem: tuple[LinearProblem, int, float], batches: PairBatches
-    ) -> list[float]:
-        objective, max_iter, tol = problem
+        tol = check_real(self.tol, "tol", 0)
         # Acceleration needs exact gradients; those of batches would add up noise.
-        if batches.complete:
-            found = descend(objective, batches.draw(), max_iter, tol)
-        else:
-            found = descend_on_batches(objective, batches, max_iter)
-        self.coef_ = found.weights
-        self.optimality_gap_ = found.gap
-        return found.losses
+        self.coef_, losses, self.optimality_gap_ = (
+            descend(problem, batches.draw(), max_iter, tol)
+            if batches.complete
+            else descend_on_batches(problem, batches, max_iter)
+        )
+        return losses
 
     def _scores(self, items: FloatArray) -> FloatArray:
         return items @ self.coef_
@@ -490,23 +464,15 @@ default="hinge"
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _check_parameters(self) -> tuple[NetworkBounds, MarginLoss, int, int]:
+    def _train(self, batches: PairBatches, norm: float) -> list[float]:
+        surrogate = check_surrogate(self.surrogate)
         weight_norm = check_positive(self.weight_norm, "weight_norm")
-        bounds = NetworkBounds(
-            weight_norm,
-            # The least bias for which the reach is Lambda W times the distance.
-            weight_norm if self.bias is None else check_positive(self.bias, "bias"),
-            check_positive(self.output_norm, "output_norm"),
-            check_ball_norm(self.norm),
-        )
+        # The least bias for which the reach is Lambda W times the distance.
+        bias = weight_norm if self.bias is None else check_positive(self.bias, "bias")
+        output_norm = check_positive(self.output_norm, "output_norm")
+        bounds = NetworkBounds(weight_norm, bias, output_norm, norm)
         n_hidden = check_positive_int(self.n_hidden, "n_hidden")
         max_iter = check_positive_int(self.max_iter, "max_iter")
-        return bounds, check_surrogate(self.surrogate), n_hidden, max_iter
-
-    def _train(
-        self, problem: tuple[NetworkBounds, MarginLoss, int, int], batches: PairBatches
-    ) -> list[float]:
-        bounds, surrogate, n_hidden, max_iter = problem
         start = bounds.start(n_hidden, self.n_features_in_, batches.generator)
         network, losses = train_network(start, bounds, surrogate, batches, max_iter)
         # Names and shapes of scikit-learn's MLPRegressor.

@@ -13,23 +13,18 @@ from skrank_abstain.distance._losses import MarginLoss
 from skrank_abstain.distance._pairs import NumberedPairs
 
 #: The q of the l_q ball of weights, by the p of the l_p norm of items: 1/p + 1/q = 1.
-_DUAL = {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}
+DUAL = {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}
 
 
 def check_ball_norm(norm: Any) -> float:
     """Return the p of the norm of items, of which the dual ball can be projected on."""
     number = check_real(norm, "norm")
-    if number not in _DUAL:
+    if number not in DUAL:
         raise ValueError(
             "norm must be 1, 2 or inf (the p of the l_p norm of items; weights have a "
             f"bounded dual norm), got {norm!r}."
         )
     return number
-
-
-def dual_norm(norm: float) -> float:
-    """Return the q with 1 / p + 1 / q = 1."""
-    return _DUAL[norm]
 
 
 def project_rows(vectors: FloatArray, radius: float, q: float) -> FloatArray:
@@ -118,15 +113,11 @@ class Batch(NamedTuple):
     better: IntArray
     worse: IntArray
 
-    def margins(self, scores: FloatArray) -> FloatArray:
-        """Return how much higher the better item of each pair is scored."""
-        return scores[self.better] - scores[self.worse]
-
     def loss(
         self, scores: FloatArray, surrogate: MarginLoss
     ) -> tuple[float, FloatArray]:
         """Return the mean surrogate of the margins, and its gradient in the scores."""
-        margin = self.margins(scores)
+        margin = scores[self.better] - scores[self.worse]
         # An item is in many pairs, so slopes are summed by item.
         slope = surrogate.derivative(margin) / margin.size
         gradient: Any = np.bincount(self.better, slope, scores.size)
@@ -171,40 +162,20 @@ class PairBatches:
         if self.complete:
             return self._all
         draws = self.generator.random_sample(self.size)
-        return self._gather(*self.pairs.decode(self.pairs.spread(self.size, draws)))
-
-    def evenly(self, size: int) -> Batch:
-        """Return pairs that stand for all, the same each time; all, if so few."""
-        return self._gather(*self.pairs.sample(size))
+        return self.gather(*self.pairs.decode(self.pairs.spread(self.size, draws)))
 
     @cached_property
     def _all(self) -> Batch:
-        return self._gather(*self.pairs.decode(np.arange(self.pairs.n_pairs)))
+        return self.gather(*self.pairs.decode(np.arange(self.pairs.n_pairs)))
 
-    def _gather(self, better: IntArray, worse: IntArray) -> Batch:
+    def gather(self, better: IntArray, worse: IntArray) -> Batch:
+        """Return a batch of these pairs of rows."""
         # Small batches copy the rows that they need, to save a product with all of X.
         if 2 * better.size >= self.X.shape[0]:
             return Batch(self.X, better, worse)
         place = np.arange(better.size)
         items = self.X[np.concatenate([better, worse])]
         return Batch(items, place, place + better.size)
-
-
-class Descent(NamedTuple):
-    """Where a descent ended.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_features,), float64
-    losses : list of float
-        Mean surrogate of the batch of each step.
-    gap : float
-        Bound on the mean surrogate minus its minimum, if it is convex.
-    """
-
-    weights: FloatArray
-    losses: list[float]
-    gap: float
 
 
 @dataclass(frozen=True)
@@ -230,14 +201,9 @@ class LinearProblem:
         gradient: FloatArray = batch.items.T @ slope
         return loss, gradient
 
-    def value(self, weights: FloatArray, batch: Batch) -> float:
-        """Return the mean surrogate of a batch, infinite where it overflows."""
-        margin = batch.margins(batch.items @ weights)
-        return float(self.surrogate.value(margin).mean())
-
     def project(self, weights: FloatArray) -> FloatArray:
         """Return the nearest weights of the ball."""
-        return project_rows(weights, self.radius, dual_norm(self.norm))
+        return project_rows(weights, self.radius, DUAL[self.norm])
 
     def diameter(self, n_features: int) -> float:
         """Return the largest distance of two weights."""
@@ -255,8 +221,8 @@ class LinearProblem:
 
     def first_step(
         self, weights: FloatArray, batch: Batch, length: float
-    ) -> tuple[float, FloatArray]:
-        """Return a step size that does not raise the loss of a batch, and its gradient.
+    ) -> tuple[float, float, FloatArray]:
+        """Return a step size that does not raise the loss, that loss, and its gradient.
 
         It is the one that moves the weights by ``length`` before projection, or a share
         of it: a surrogate that explodes far away would spoil all later step sizes. 0
@@ -266,13 +232,19 @@ class LinearProblem:
         batch.check_finite(loss, gradient)
         size = float(np.linalg.norm(gradient))
         for step in length / size * _SHARES if size > 0 else ():
-            if self.value(self.project(weights - step * gradient), batch) <= loss:
-                return float(step), gradient
-        return 0.0, gradient
+            if self.slope(self.project(weights - step * gradient), batch)[0] <= loss:
+                return float(step), loss, gradient
+        return 0.0, loss, gradient
 
 
-def descend(problem: LinearProblem, batch: Batch, max_iter: int, tol: float) -> Descent:
+def descend(
+    problem: LinearProblem, batch: Batch, max_iter: int, tol: float
+) -> tuple[FloatArray, list[float], float]:
     """Minimise with all pairs in each step; stop at a gap of ``tol``.
+
+    Returns the weights, the mean surrogate of each step, and a bound of how far the
+    loss is from the smallest one: the gap. For losses that are not convex the gap says
+    how far the weights are from a stationary point.
 
     UniXGrad of Kavis, Levy, Bach and Cevher (2019), "A Universal Algorithm with Optimal
     Guarantees for Constrained Optimization": two gradients a step, at averages that
@@ -283,10 +255,10 @@ def descend(problem: LinearProblem, batch: Batch, max_iter: int, tol: float) -> 
     n_features = batch.items.shape[1]
     diameter = problem.diameter(n_features)
     start = np.zeros(n_features)
-    step, gradient = problem.first_step(start, batch, 30 * diameter)
-    highest, gap = problem.value(start, batch), problem.gap(start, gradient)
+    step, highest, gradient = problem.first_step(start, batch, 30 * diameter)
+    gap = problem.gap(start, gradient)
     if step == 0 or gap == 0:
-        return Descent(start, [highest], gap)
+        return start, [highest], gap
     anchor, total, mass, t = start, start, 0, 1
     losses: list[float] = []
     differences, average = (diameter / step) ** 2, start
@@ -321,7 +293,7 @@ def descend(problem: LinearProblem, batch: Batch, max_iter: int, tol: float) -> 
         if loss < lowest:
             best, lowest = average, loss
         gap = max(lowest - floor.height, 0.0)
-    return Descent(problem.project(best), losses, gap)
+    return problem.project(best), losses, gap
 
 
 class _Floor:
@@ -355,7 +327,7 @@ class _Floor:
 
 def descend_on_batches(
     problem: LinearProblem, batches: PairBatches, max_iter: int
-) -> Descent:
+) -> tuple[FloatArray, list[float], float]:
     """Minimise on batches, by ever smaller steps; average the later ones.
 
     The step size is that of Streeter and McMahan (2010), "Less Regret via Online
@@ -381,10 +353,10 @@ def descend_on_batches(
         average = average + 4 / (t + 3) * (weights - average)
     average = problem.project(average)
     # The gradient of the last batch is noisy; this one stands for all pairs.
-    checked = batches.evenly(_CHECKED_PAIRS)
+    checked = batches.gather(*batches.pairs.sample(_CHECKED_PAIRS))
     loss, gradient = problem.slope(average, checked)
     checked.check_finite(loss, gradient)
-    return Descent(average, losses, problem.gap(average, gradient))
+    return average, losses, problem.gap(average, gradient)
 
 
 #: Length of the first step as a share of the bound; 0.1 to 1 give similar results.
@@ -415,17 +387,6 @@ class Network(NamedTuple):
         """Return the score of each item."""
         return self.activations(items) @ self.output
 
-    def gradient(
-        self, items: FloatArray, active: FloatArray, slope: FloatArray
-    ) -> Network:
-        """Return the gradient of a loss from the one in the scores.
-
-        The derivative of max(0, t) at 0 is set to 0.
-        """
-        # Back-propagation through both factors of u_j max(0, .).
-        inner = np.where(active > 0, np.outer(slope, self.output), 0.0)
-        return Network(inner.T @ items, inner.sum(axis=0), active.T @ slope)
-
 
 @dataclass(frozen=True)
 class NetworkBounds:
@@ -447,7 +408,7 @@ class NetworkBounds:
     def project(self, network: Network) -> Network:
         """Return the nearest network of the set."""
         return Network(
-            project_rows(network.weights, self.weight_norm, dual_norm(self.norm)),
+            project_rows(network.weights, self.weight_norm, DUAL[self.norm]),
             np.clip(network.biases, -self.bias, self.bias),
             project_rows(network.output, self.output_norm, 1),
         )
@@ -456,7 +417,7 @@ class NetworkBounds:
         self, n_hidden: int, n_features: int, generator: np.random.RandomState
     ) -> Network:
         """Return units in random directions, half of them counted negatively."""
-        q = dual_norm(self.norm)
+        q = DUAL[self.norm]
         weights = generator.standard_normal((n_hidden, n_features))
         weights *= self.weight_norm / np.linalg.norm(weights, q, axis=1, keepdims=True)
         biases = generator.uniform(-self.bias, self.bias, n_hidden)
@@ -510,15 +471,13 @@ def train_network(
     Also returns the mean surrogate of the batch of each step.
     """
     rate = _first_rate(start, bounds, surrogate, batches.draw())
-    squares = Network(*(0.0 * part for part in _squares(start)))
+    squares = Network(*map(np.zeros_like, _squares(start)))
     network = average = start
     losses = []
     for t in range(1, max_iter + 1):
         loss, gradient = _slope(network, surrogate, batches.draw())
         losses.append(loss)
-        squares = Network(
-            *(a + b for a, b in zip(squares, _squares(gradient), strict=True))
-        )
+        squares = Network(*map(np.add, squares, _squares(gradient)))
         network = _step(network, gradient, squares, bounds, rate)
         # Weights of the average grow as t^3, as for the linear ranker.
         share = 4 / (t + 3)
@@ -534,7 +493,9 @@ def _slope(
     """Return the mean surrogate of a batch, and its gradient in the parameters."""
     active = network.activations(batch.items)
     loss, slope = batch.loss(active @ network.output, surrogate)
-    gradient = network.gradient(batch.items, active, slope)
+    # Back-propagation through both factors of u_j max(0, .).
+    inner = np.where(active > 0, np.outer(slope, network.output), 0.0)
+    gradient = Network(inner.T @ batch.items, inner.sum(axis=0), active.T @ slope)
     batch.check_finite(loss, *gradient)
     return loss, gradient
 
@@ -546,7 +507,6 @@ def _first_rate(
     loss, gradient = _slope(start, surrogate, batch)
     for rate in _FIRST_STEP * 0.25 ** np.arange(20):
         moved = _step(start, gradient, _squares(gradient), bounds, rate)
-        margin = batch.margins(moved.scores(batch.items))
-        if surrogate.value(margin).mean() <= loss:
+        if batch.loss(moved.scores(batch.items), surrogate)[0] <= loss:
             break
     return float(rate)

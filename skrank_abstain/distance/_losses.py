@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
-from skrank_abstain._validation import FloatArray, check_positive, shown
-from skrank_abstain.distance._pairs import DistanceRule, take_pairs
+from skrank_abstain._validation import FloatArray, check_choice, check_positive
+from skrank_abstain.distance._pairs import take_pairs
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Scores, count_outcomes
 
@@ -235,13 +235,7 @@ def check_surrogate(surrogate: Any) -> MarginLoss:
     """Return the margin loss that a name stands for, or the given one."""
     if isinstance(surrogate, MarginLoss):
         return surrogate
-    if not isinstance(surrogate, str) or surrogate not in _BY_NAME:
-        names = ", ".join(repr(name) for name in _BY_NAME)
-        raise ValueError(
-            f"surrogate must be one of {names}, or a MarginLoss, got "
-            f"{shown(surrogate)}."
-        )
-    return _BY_NAME[surrogate]
+    return _BY_NAME[check_choice(surrogate, "surrogate", tuple(_BY_NAME))]
 
 
 def _numbers(values: ArrayLike) -> FloatArray:
@@ -375,15 +369,15 @@ def misranking_loss(
     >>> misranking_loss([2, 1, 0], [0.3, 0.5, 0.1], X=X, gamma=0.2, cost=0.1)
     0.03333333333333333
     """
-    relevance, values, taken = take_pairs(
-        y, scores, qid, setting, pairs, pair_labels, n_pairs, random_state
+    abstention = X, gamma, norm, cost
+    taken = take_pairs(
+        y, scores, qid, setting, pairs, pair_labels, abstention, n_pairs, random_state
     )
-    rule = DistanceRule.of(X, values.size, gamma, norm, cost)
     if taken.n_pairs == 0:
         return undefined("misranking loss")
     pairwise = setting == "pairwise"
-    if taken.chosen is None and rule is None:
-        items = Scores(values, taken.queries, y=relevance)
+    if taken.chosen is None and taken.X is None:
+        items = Scores(taken.scores, taken.queries, y=taken.relevance)
         # Cut at 0 and just above: all pairs, and those of different scores. Counted by
         # sorting, in O(n log n).
         counts = count_outcomes(
@@ -395,17 +389,16 @@ def misranking_loss(
         total = 2 * discordant + equal_scores + pairwise * tied_labels
         return float(total / taken.n_pairs)
     wrong, n_decided = 0.0, 0
-    for left, right, label in taken.blocks(relevance, rule):
+    for left, right, label in taken.blocks():
         n_decided += left.size
-        first, second = values[left], values[right]
+        first, second = taken.scores[left], taken.scores[right]
         if pairwise:
             wrong += float(((label <= 0) != (second >= first)).sum())
         else:
             misordered = (label < 0) != (second > first)
             share = np.where(first == second, 0.5, misordered)
             wrong += float(share[label != 0].sum())
-    price = 0.0 if rule is None else rule.cost
-    return (wrong + price * (taken.n_pairs - n_decided)) / taken.n_pairs
+    return (wrong + taken.cost * (taken.n_pairs - n_decided)) / taken.n_pairs
 
 
 def surrogate_loss(
@@ -472,14 +465,14 @@ default="logistic"
     >>> surrogate_loss([1, 0], [0.5, 0.0], surrogate="hinge")
     (0.5, array([-1.,  1.]))
     """
-    relevance, values, taken = take_pairs(y, scores, qid, setting, pairs, pair_labels)
-    phi = check_surrogate(surrogate)
-    rule = DistanceRule.of(X, values.size, gamma, norm, cost)
+    abstention = X, gamma, norm, cost
+    taken = take_pairs(y, scores, qid, setting, pairs, pair_labels, abstention)
+    phi, values = check_surrogate(surrogate), taken.scores
     if taken.n_pairs == 0:
         raise ValueError("y must have at least one pair of items of one query, got 0.")
     total, n_decided, gradient = 0.0, 0, np.zeros(values.size)
     with np.errstate(over="ignore", invalid="ignore"):
-        for left, right, label in taken.blocks(relevance, rule):
+        for left, right, label in taken.blocks():
             n_decided += left.size
             if setting == "bipartite":
                 untied = label != 0
@@ -494,6 +487,5 @@ default="logistic"
             # with that of the left one; otherwise the reverse.
             gradient += np.bincount(right, slope, values.size)
             gradient -= np.bincount(left, slope, values.size)
-        price = 0.0 if rule is None else rule.cost
-        total += price * (taken.n_pairs - n_decided)
+        total += taken.cost * (taken.n_pairs - n_decided)
         return total / taken.n_pairs, gradient / taken.n_pairs

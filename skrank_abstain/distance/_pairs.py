@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from skrank_abstain._validation import (
     BoolArray,
@@ -27,67 +26,19 @@ from skrank_abstain._validation import (
 from skrank_abstain.pairs import Queries, check_pairs, group_queries
 
 
-class NumberedPairs(ABC):
-    """Pairs of a better and a worse item, numbered from 0."""
-
-    @property
-    @abstractmethod
-    def n_pairs(self) -> int:
-        """Number of pairs."""
-
-    @abstractmethod
-    def decode(self, number: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the rows of the better and the worse item."""
-
-    def spread(self, size: int, draws: FloatArray | float) -> IntArray:
-        """Return one number from each of ``size`` stretches of equal length.
-
-        With uniform ``draws`` of shape (size,) in [0, 1), each pair is as likely as any
-        other to be that of a stretch drawn at random; with as many stretches as pairs
-        each comes once.
-        """
-        # Stratified: no stretch of pairs goes unseen, at the cost of independence.
-        width = self.n_pairs / max(size, 1)
-        numbers = ((np.arange(size) + draws) * width).astype(np.int64)
-        return np.minimum(numbers, self.n_pairs - 1)
-
-    def sample(self, size: int) -> tuple[IntArray, IntArray]:
-        """Return pairs that stand for all, the same each time; all, if so few."""
-        size = min(size, self.n_pairs)
-        # At random within its stretch, so as not to follow a pattern in the rows.
-        draws = np.random.RandomState(0).random_sample(size)
-        return self.decode(self.spread(size, draws))
-
-
 @dataclass(frozen=True)
-class LabelledPairs(NumberedPairs):
-    """Given pairs of rows of X; they may repeat and contradict each other."""
-
-    better: IntArray
-    worse: IntArray
-
-    @property
-    def n_pairs(self) -> int:
-        """Number of pairs."""
-        return self.better.size
-
-    def decode(self, number: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the rows of the better and the worse item."""
-        return self.better[number], self.worse[number]
-
-
-@dataclass(frozen=True)
-class StrictPairs(NumberedPairs):
-    """All pairs of items of different relevance, within queries; none is stored.
+class NumberedPairs:
+    """Pairs of a better and a worse item, numbered from 0; none is stored.
 
     Attributes
     ----------
     rows : ndarray of shape (n_items,), int64
-        Rows of X by query, relevance ascending within it.
+        Rows of X.
     first : ndarray of shape (n_items,), int64
-        Where in ``rows`` the query of each begins.
+        First of the positions in ``rows`` whose items are worse than that at a
+        position.
     ends : ndarray of shape (n_items,), int64
-        Pairs whose better item is at this position or before.
+        Number of pairs up to each position.
     """
 
     rows: IntArray
@@ -119,6 +70,12 @@ class StrictPairs(NumberedPairs):
         return pairs
 
     @classmethod
+    def given(cls, better: IntArray, worse: IntArray) -> Self:
+        """Take pairs of rows; they may repeat and contradict each other."""
+        rows = np.stack([worse, better], axis=1).ravel()
+        return replace(cls.every(np.arange(0, rows.size + 1, 2)), rows=rows)
+
+    @classmethod
     def every(cls, offsets: IntArray) -> Self:
         """Take all pairs of positions, a later one as the better of an earlier one."""
         first = np.repeat(offsets[:-1], np.diff(offsets))
@@ -136,6 +93,23 @@ class StrictPairs(NumberedPairs):
         below = number - np.where(better > 0, self.ends[better - 1], 0)
         return self.rows[better], self.rows[self.first[better] + below]
 
+    def spread(self, size: int, draws: FloatArray | float) -> IntArray:
+        """Return one number from each of ``size`` stretches of equal length.
+
+        The draws are from [0, 1), one for each stretch.
+        """
+        # Stratified: no stretch of pairs goes unseen, at the cost of independence.
+        width = self.n_pairs / max(size, 1)
+        numbers = ((np.arange(size) + draws) * width).astype(np.int64)
+        return np.minimum(numbers, self.n_pairs - 1)
+
+    def sample(self, size: int) -> tuple[IntArray, IntArray]:
+        """Return pairs that stand for all, the same each time; all, if so few."""
+        size = min(size, self.n_pairs)
+        # At random within its stretch, so as not to follow a pattern in the rows.
+        draws = np.random.RandomState(0).random_sample(size)
+        return self.decode(self.spread(size, draws))
+
 
 def _start_of_run(starts_here: BoolArray) -> IntArray:
     """Return for each position where the run that it belongs to begins."""
@@ -150,105 +124,50 @@ _CACHED = 1 << 14
 _ROUNDING = 8 * np.finfo(np.float64).eps
 
 
-@dataclass(frozen=True)
-class DistanceRule:
-    """Abstain from pairs at most ``gamma`` apart, at a price each."""
-
-    X: FloatArray
-    gamma: float
-    norm: float
-    cost: float
-
-    @classmethod
-    def of(
-        cls, X: ArrayLike | None, n_items: int, gamma: Any, norm: Any, cost: Any
-    ) -> Self | None:
-        """Check the arguments of a loss; None without features."""
-        gamma = check_gamma(gamma)
-        if X is None:
-            if gamma > 0:
-                raise ValueError(f"gamma must be 0 where X is not given, got {gamma}.")
-            if cost is not None:
-                raise ValueError(
-                    f"cost must come with X, the features, got {shown(cost)} alone."
-                )
-            return None
-        if cost is None:
-            raise ValueError("cost must be given with X: the price of an abstention.")
-        cost = check_fraction(cost, "cost", include_zero=True, include_one=True)
-        features = check_features(X)
-        if features.shape[0] != n_items:
-            raise ValueError(
-                f"X must have one row per item: y has {n_items} values, X has "
-                f"{features.shape[0]} rows."
-            )
-        return cls(features, gamma, check_norm(norm), cost)
-
-
-@dataclass(frozen=True)
-class OrderedPairs:
-    """All ordered pairs of two items of one query, or chosen ones.
+class LossPairs(NamedTuple):
+    """Ordered pairs of two items of one query, and when a ranker abstains from one.
 
     Attributes
     ----------
+    scores : ndarray of shape (n_items,), float64
+    relevance : ndarray of shape (n_items,), float64
+        Zeros where pairs have labels.
     queries : Queries
-    chosen : tuple of two ndarrays of shape (n_pairs,), int64, or None
-        Left and right rows; None for all ordered pairs.
-    labels : ndarray of shape (n_pairs,), int64, or None
-        Of chosen pairs, +1 where the left item is preferred and -1 where the right one
-        is; None where relevance says it.
+    chosen : tuple of ndarray or None
+        Left and right rows of the pairs and their labels; None for all pairs, labelled
+        by relevance.
+    X : ndarray of shape (n_items, n_features), float64, or None
+        The ranker abstains from pairs at most ``gamma`` apart by ``norm``, at ``cost``
+        each; None for no abstention.
     """
 
+    scores: FloatArray
+    relevance: FloatArray
     queries: Queries
-    chosen: tuple[IntArray, IntArray] | None = None
-    labels: IntArray | None = None
-
-    @classmethod
-    def of(
-        cls,
-        n_items: int,
-        qid: Any,
-        pairs: ArrayLike | None,
-        n_pairs: int | None = None,
-        random_state: Any = None,
-    ) -> Self:
-        """Take all pairs, given ones, or ``n_pairs`` drawn with replacement."""
-        queries = group_queries(qid, n_items)
-        if n_pairs is None:
-            return cls(queries, None if pairs is None else check_pairs(pairs, queries))
-        if pairs is not None:
-            raise ValueError(
-                f"n_pairs must be None where pairs are given, got {n_pairs!r}."
-            )
-        size = check_positive_int(n_pairs, "n_pairs")
-        return cls(queries, _draw(queries, size, random_state))
+    chosen: tuple[IntArray, IntArray, IntArray] | None
+    X: FloatArray | None
+    gamma: float
+    norm: float
+    cost: float
 
     @property
     def n_pairs(self) -> int:
         """Number of ordered pairs."""
         return 2 * self.queries.n_pairs if self.chosen is None else len(self.chosen[0])
 
-    def blocks(
-        self, y: FloatArray, rule: DistanceRule | None = None
-    ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-        """Yield rows and labels of the pairs that ``rule`` decides: left, right, label.
-
-        Without labels of their own pairs have those of ``y``, 0 for equal relevance.
-        """
-        pairs = StrictPairs.every(self.queries.offsets)
+    def blocks(self) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+        """Yield rows and labels of the pairs that are decided: left, right, label."""
+        pairs = NumberedPairs.every(self.queries.offsets)
         n_pairs = pairs.n_pairs if self.chosen is None else self.n_pairs
         for numbers in in_blocks(n_pairs):
             if self.chosen is None:
                 right, left = (self.queries.order[i] for i in pairs.decode(numbers))
+                label = _labels(self.relevance, left, right)
             else:
-                left, right = (side[numbers] for side in self.chosen)
-            if self.labels is None:
-                label = np.sign(y[left] - y[right]).astype(np.int64)
-            else:
-                label = self.labels[numbers]
-            if rule is not None:
-                distance = distances(rule.X, left, right, rule.norm)
-                decided = distance > farthest_near(rule.gamma)
+                left, right, label = (side[numbers] for side in self.chosen)
+            if self.X is not None:
+                distance = distances(self.X, left, right, self.norm)
+                decided = distance > farthest_near(self.gamma)
                 left, right, label = left[decided], right[decided], label[decided]
             yield left, right, label
             # Both orders of a pair have the same distance, which is computed once.
@@ -269,49 +188,71 @@ def take_pairs(
     setting: str,
     pairs: ArrayLike | None,
     pair_labels: ArrayLike | None,
+    abstention: tuple[ArrayLike | None, float, float, float | None],
     n_pairs: int | None = None,
     random_state: Any = None,
-) -> tuple[FloatArray, FloatArray, OrderedPairs]:
-    """Check relevance or labels of pairs, and scores; return both and the pairs."""
+) -> LossPairs:
+    """Check the arguments of a loss; ``abstention`` is X, gamma, norm and cost."""
     check_choice(setting, "setting", ("pairwise", "bipartite"))
-    if pair_labels is None:
-        if y is None:
-            raise ValueError("y must be given where pair_labels are not, got None.")
+    if n_pairs is not None and pairs is not None:
+        raise ValueError("n_pairs must be None where pairs are given, got both.")
+    if pair_labels is not None:
+        values = check_scores(scores)
+        relevance = np.zeros(values.size)
+    elif y is None:
+        raise ValueError("y must be given where pair_labels are not, got None.")
+    else:
         relevance = check_relevance(y)
         # Any two values, not only 0 and 1: what matters is which is the higher.
         grades = np.unique(relevance)
         if setting == "bipartite" and grades.size > 2:
-            more = " ..." if grades.size > 4 else ""
             raise ValueError(
                 "y must be binary, at most two different values, got "
-                f"{grades.size}: {grades[:4].tolist()}{more}. Take setting='pairwise' "
-                "for graded relevance."
+                f"{shown(grades.tolist())}. Take setting='pairwise' for graded "
+                "relevance."
             )
         values = check_scores(scores, relevance.size)
-        chosen = OrderedPairs.of(values.size, qid, pairs, n_pairs, random_state)
-        return relevance, values, chosen
-    pairs = check_pairs_of_labels(y, pairs)
-    values = check_scores(scores)
-    chosen = OrderedPairs.of(values.size, qid, pairs, n_pairs, random_state)
-    labels = check_pair_labels(pair_labels, chosen.n_pairs)
-    # Labels of pairs are used in place of relevance.
-    return np.zeros(values.size), values, replace(chosen, labels=labels)
+    queries = group_queries(qid, values.size)
+    chosen = None
+    if pair_labels is not None:
+        chosen = labelled_pairs(y, pairs, pair_labels, queries)
+    elif pairs is not None or n_pairs is not None:
+        left, right = (
+            _draw(queries, check_positive_int(n_pairs, "n_pairs"), random_state)
+            if pairs is None
+            else check_pairs(pairs, queries)
+        )
+        chosen = left, right, _labels(relevance, left, right)
+    X, gamma, norm, cost = abstention
+    gamma, norm = check_gamma(gamma), check_norm(norm)
+    if (X is None) != (cost is None) or (X is None and gamma > 0):
+        raise ValueError(
+            "X, the features, and cost, the price of an abstention, must be given "
+            f"together, and gamma with them, got gamma={gamma:g}, cost={cost} and "
+            f"{'no X' if X is None else 'X'}."
+        )
+    if X is None or cost is None:
+        return LossPairs(values, relevance, queries, chosen, None, gamma, norm, 0.0)
+    price = check_fraction(cost, "cost", include_zero=True, include_one=True)
+    features = check_features(X)
+    check_consistent_length(features, values)
+    return LossPairs(values, relevance, queries, chosen, features, gamma, norm, price)
 
 
-def check_pairs_of_labels(y: Any, pairs: ArrayLike | None) -> ArrayLike:
-    """Return the pairs of given labels; refuse relevance beside them."""
+def _labels(relevance: FloatArray, left: IntArray, right: IntArray) -> IntArray:
+    return np.sign(relevance[left] - relevance[right]).astype(np.int64)
+
+
+def labelled_pairs(
+    y: Any, pairs: ArrayLike | None, pair_labels: ArrayLike, queries: Queries
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return left and right rows, and labels: +1 where the left item is preferred."""
     if pairs is None:
         raise ValueError("pairs must be given with pair_labels: which pairs they are.")
     if y is not None:
-        raise ValueError(
-            "y must be None where pair_labels are given: they take its place."
-        )
-    return pairs
-
-
-def check_pair_labels(pair_labels: ArrayLike, n_pairs: int) -> IntArray:
-    """Return labels of pairs in {-1, +1}, +1 where the left item is preferred."""
-    labels = check_vector(pair_labels, "pair_labels", n_pairs, unit="pair")
+        raise ValueError("y must be None where pair_labels are given, got both.")
+    left, right = check_pairs(pairs, queries)
+    labels = check_vector(pair_labels, "pair_labels", left.size, unit="pair")
     # Compared before the conversion, which would turn 1.5 into 1; True is not a label.
     known = np.isin(labels, (-1, 1)) & (labels.dtype.kind != "b")
     if not known.all():
@@ -319,8 +260,7 @@ def check_pair_labels(pair_labels: ArrayLike, n_pairs: int) -> IntArray:
             "pair_labels must be -1 (right preferred) or 1 (left preferred), got "
             f"{shown(labels[~known].tolist()[0])}. Leave tied pairs out."
         )
-    checked: IntArray = labels.astype(np.int64)
-    return checked
+    return left, right, labels.astype(np.int64)
 
 
 def _draw(
@@ -413,10 +353,9 @@ def distances(X: FloatArray, left: Any, right: Any, norm: float) -> FloatArray:
 
 def check_features(X: ArrayLike) -> FloatArray:
     """Return ``X`` as a finite float64 matrix."""
-    features: FloatArray = check_array(
-        X, dtype=np.float64, input_name="X", ensure_min_samples=0
+    return np.asarray(
+        check_array(X, dtype=np.float64, input_name="X", ensure_min_samples=0)
     )
-    return features
 
 
 def check_gamma(gamma: Any) -> float:

@@ -395,14 +395,15 @@ class RuleThreshold(ModelWrapper):
 
     @_with_parameter("max_risk")
     def at_risk(self, max_risk: float) -> Self:
-        """Return a fitted copy with another certified bound on the selective risk.
+        """Return a fitted copy with another certified bound.
 
         For estimators with ``max_risk`` or ``rule`` among their parameters.
 
         Parameters
         ----------
         max_risk : float
-            Bound on the mean loss of accepted pairs.
+            Bound on the discordance, or on the loss per accepted pair: what the rule
+            bounds.
 
         Returns
         -------

@@ -345,36 +345,46 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
 
 
 class RiskControlledRanker(SelectiveRanker):
-    """Ranker that decides as many pairs as a bound on its errors certifiably allows.
+    """Ranker that decides as many pairs as a bound on wrong orders certifiably allows.
+
+    The bound is on the *discordance*: of the decided pairs that truly differ, the share
+    in the wrong order; a tie called on such a pair counts one half. A coin has .5,
+    whatever the share of ties.
 
     The labelled queries are divided. Some train the ranker, unless it is fitted. Some
     fit the tie model and choose where the search starts (tuning). The others certify
-    and do nothing else: a pair is accepted when its conditional risk is at most the
-    largest threshold for which the bound is certified. Then, for new queries from the
-    same source,
+    and do nothing else. For new queries from the same source,
 
-        P(R <= max_risk) >= 1 - delta,  R = E[e_q] / E[a_q],
+        P(R <= max_risk) >= 1 - delta,  R = E[w_q / D_q] / E[d_q / D_q],
 
-    where e_q is the loss of the accepted pairs of a query and a_q their number, both
-    over the number of its pairs; the probability is over the draw of the certification
-    queries. Every query counts alike in R, however many pairs it has; with
-    ``weighting="pairs"`` every pair does, R = E[N_q e_q] / E[N_q a_q] for queries of
-    N_q pairs.
+    where D_q are the pairs of a query that differ, d_q the accepted ones among them and
+    w_q those in the wrong order (0 / 0 = 0); the probability is over the draw of the
+    certification queries. Every query counts alike in R, however many pairs it has;
+    with ``weighting="pairs"`` every pair does, R = E[w_q] / E[d_q].
+
+    A pair is accepted when its margin p - max_risk d is at most the largest threshold
+    for which the bound is certified: p the probability of the opposite order, d that
+    the pair differs.
 
     Parameters
     ----------
     estimator : object
         A fitted or unfitted ranker: see :class:`BALToR`.
-    max_risk : float, default=0.1
-        Bound on the selective risk, between 0 and the largest entry of the loss; for
-        the misranking loss the share of wrong orders among accepted pairs, for the
-        zero-one loss that of wrong decisions.
+    max_risk : float, default=0.3
+        Bound on the discordance, between 0 and 1; or on the loss per accepted pair,
+        between 0 and the largest entry of the loss.
     delta : float, default=0.1
         Probability that the bound fails, in (0, 1).
-    tuning_size : float, default=0.3
+    bound : {"discordance", "loss"}, default="discordance"
+        What is bounded. With "loss" R = E[e_q / N_q] / E[a_q / N_q], e_q the loss of
+        the accepted pairs of a query, a_q their number and N_q that of all its pairs,
+        and pairs are accepted by their conditional risk. For the misranking loss that
+        is the share of wrong orders among all accepted pairs, ties included: where most
+        pairs are ties a coin keeps it, too.
+    tuning_size : float, default=0.15
         Share of the calibration queries that fit the tie model and choose the start.
     weighting : {"queries", "pairs"}, default="queries"
-        Whether all queries or all pairs count alike in the risk.
+        Whether all queries or all pairs count alike in R.
     largest_query : int, default=None
         As in :class:`BALToR`; at least 2.
     calibration_size : float, default=0.25
@@ -390,7 +400,8 @@ class RiskControlledRanker(SelectiveRanker):
     certified_ : bool
         Whether a threshold was certified. If not, every pair is abstained on.
     threshold_ : float
-        Largest accepted conditional risk; minus infinity if nothing was certified.
+        Largest accepted margin, or conditional risk; minus infinity if nothing was
+        certified.
     coverage_ : float
         Share of the certification pairs that are accepted.
     n_queries_, n_pairs_ : int
@@ -411,12 +422,12 @@ n_features_in_, feature_names_in_
 
     Notes
     -----
-    With u_q = e_q + max_risk (1 - a_q) the risk exceeds ``max_risk`` exactly if
-    E[u_q] does. Thresholds are tested in a fixed sequence [1]_, from one that the
-    tuning queries choose to the most permissive, each by betting [2]_ at level
-    ``delta``, until one is not certified. The sample are queries, never pairs: pairs
-    of one query are dependent, and a test that counts them as independent fails far
-    more often than it says.
+    With w and d as shares of D_q, R exceeds ``max_risk`` exactly if the mean of
+    u_q = w_q + max_risk (1 - d_q) does. Thresholds are tested in a fixed sequence [1]_,
+    from one that the tuning queries choose to the most permissive, each by betting [2]_
+    at level ``delta``, until one is not certified. The sample are queries, never pairs:
+    pairs of one query are dependent, and a test that counts them as independent fails
+    far more often than it says.
 
     The promise is about queries like those that certified. It does not hold after the
     population or the ranker has changed, nor for every kind of query by itself. With
@@ -427,9 +438,12 @@ n_features_in_, feature_names_in_
     breaks the bound in some group passes only if the test of that group errs. Every
     group needs dozens of certification queries of its own.
 
-    With ``weighting="pairs"`` and M pairs in the largest query allowed, e_q and a_q are
-    multiplied by N_q / M and tested in the same way. The smaller most queries are
-    beside the largest one, the less is certified.
+    With ``weighting="pairs"`` and M pairs in the largest query allowed, w_q and d_q are
+    divided by M and tested in the same way. The smaller most queries are beside the
+    largest one, the less is certified.
+
+    With 60 certification queries about a third of the pairs that differ are decided at
+    ``max_risk=0.3``, with 150 most of them; at 0.2 it takes some 400.
 
     Up to 100 thresholds: O(n log n) for n items.
 
@@ -448,11 +462,11 @@ n_features_in_, feature_names_in_
     >>> train = make_ranking(n_queries=100, random_state=0)
     >>> past = make_ranking(n_queries=400, random_state=1)
     >>> model = Ridge().fit(train.data, train.target)
-    >>> ranker = RiskControlledRanker(model, max_risk=0.1, random_state=0)
+    >>> ranker = RiskControlledRanker(model, max_risk=0.2, random_state=0)
     >>> ranker = ranker.fit(past.data, past.target, qid=past.qid)
     >>> ranker.certified_
     True
-    >>> ranker.at_risk(0.08).coverage_ < ranker.coverage_
+    >>> ranker.at_risk(0.15).coverage_ < ranker.coverage_
     True
     """
 
@@ -464,9 +478,10 @@ n_features_in_, feature_names_in_
         self,
         estimator: Any,
         *,
-        max_risk: float = 0.1,
+        max_risk: float = 0.3,
         delta: float = 0.1,
-        tuning_size: float = 0.3,
+        bound: str = "discordance",
+        tuning_size: float = 0.15,
         weighting: str = "queries",
         largest_query: int | None = None,
         tie_model: str | TieModel = "graded_relevance",
@@ -496,6 +511,7 @@ n_features_in_, feature_names_in_
         )
         self.max_risk = max_risk
         self.delta = delta
+        self.bound = bound
         self.tuning_size = tuning_size
         self.weighting = weighting
         self.largest_query = largest_query
@@ -529,9 +545,9 @@ n_features_in_, feature_names_in_
         Warns
         -----
         UserWarning
-            If nothing could be certified, or if, on the certification queries, the
-            selective risk by pairs exceeds that by queries by more than half, or the
-            reverse, beyond chance (5 %).
+            If nothing could be certified, the bound or ``delta`` promises nothing, or
+            if, on the certification queries, the discordance (or risk) by pairs exceeds
+            that by queries by more than half, or the reverse, beyond chance (5 %).
         """
         return self._fit(X, y, qid, groups)
 
@@ -539,6 +555,7 @@ n_features_in_, feature_names_in_
         return CertifiedRisk(
             self.max_risk,
             delta=self.delta,
+            bound=self.bound,
             tuning_size=self.tuning_size,
             weighting=self.weighting,
             largest_query=self.largest_query,
@@ -548,7 +565,7 @@ n_features_in_, feature_names_in_
     def certified_(self) -> bool:
         """Whether a threshold was certified."""
         check_is_fitted(self, "threshold_")
-        # No risk is negative: a threshold of minus infinity accepts nothing.
+        # A threshold of minus infinity accepts nothing.
         return bool(self.threshold_ > -np.inf)
 
     @property

@@ -159,11 +159,11 @@ n_features_in_, feature_names_in_
     gets ``a.age, a.bmi`` under these names.
 
     *Queries.* Pass ``qid`` if pairs share items or occur in both orders: nothing else
-    keeps them on one side of a split. ``rule=CertifiedRisk(0.1)`` (a certified bound on
-    the share of wrong decisions) and ``rule=GuaranteedCoverage(0.8)`` set three
-    calibration queries in ten aside for the tie model. They count queries alike and
-    assume them independent: without ``qid`` each pair is a query, and the promise is
-    wrong if pairs share items.
+    keeps them on one side of a split. ``rule=CertifiedRisk(0.3)`` (a certified bound on
+    the share of wrong orders among the decided pairs that differ) and
+    ``rule=GuaranteedCoverage(0.8)`` set 15 and 30 % of the calibration queries aside
+    for the tie model. They count queries alike and assume them independent: without
+    ``qid`` each pair is a query, and the promise is wrong if pairs share items.
 
     References
     ----------
@@ -310,7 +310,7 @@ n_features_in_, feature_names_in_
     def _rule(self) -> Rule:
         if self.rule is None:
             return Coverage(self.coverage)
-        rule = check_rule(self.rule, example="CertifiedRisk(0.1)", optional=True)
+        rule = check_rule(self.rule, example="CertifiedRisk(0.3)", optional=True)
         if self.coverage != _COVERAGE:
             raise ValueError(
                 f"coverage must keep its default, {_COVERAGE}, where a rule is given, "

@@ -257,7 +257,9 @@ class PairDecider(ModelWrapper):
 
         Higher is better. For the zero-one loss it is the selective accuracy, the share
         of accepted pairs whose label is correct, in [0, 1]; for ``"misranking"`` the
-        share of accepted pairs that are not in the wrong order.
+        share of accepted pairs that are not in the wrong order: where most pairs are
+        ties a coin has much of it, too. ``evaluate(...).discordance`` is the share of
+        wrong orders among the accepted pairs that differ.
 
         Do not choose a threshold by it: a search over ``coverage`` would take the
         lowest one. Search with ``scoring=selective_utility(cost)`` of
@@ -314,9 +316,11 @@ class PairDecider(ModelWrapper):
         Returns
         -------
         totals : PairTotals
-            Pairs, accepted pairs, correct ones and more, each of shape (n_queries,);
+            Pairs, accepted pairs, correct ones and more, each of shape (n_queries,).
+            ``totals.discordance_interval()``: of the accepted pairs that truly differ,
+            the share in the wrong order, with an interval (a coin has .5);
             ``totals.coverage``, ``selective_risk``, its ``yardstick``, ``accuracy`` and
-            ``concordance`` pool them.
+            ``concordance`` pool them, too.
 
         Notes
         -----

@@ -8,7 +8,6 @@ from skrank_abstain.metrics._curves import (
     generalised_area,
     risk_coverage_curve,
 )
-from skrank_abstain.metrics._intervals import Estimate, undefined
 from skrank_abstain.metrics._scorers import (
     RankerScorer,
     accuracy_at_coverage,
@@ -21,6 +20,7 @@ from skrank_abstain.metrics._scorers import (
     selective_utility,
 )
 from skrank_abstain.metrics._scores import (
+    Estimate,
     class_acceptance,
     correctness_completeness_score,
     coverage_score,
@@ -28,6 +28,7 @@ from skrank_abstain.metrics._scores import (
     pairwise_log_loss,
     selective_accuracy_score,
     selective_auc_score,
+    undefined,
 )
 
 __all__ = [

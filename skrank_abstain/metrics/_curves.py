@@ -31,10 +31,10 @@ from skrank_abstain._validation import (
     check_loss,
     check_numbers,
 )
-from skrank_abstain.metrics._intervals import (
+from skrank_abstain.metrics._scores import (
     Area,
     MetricValue,
-    check_averaging,
+    check_average,
     pair_weight,
 )
 
@@ -202,9 +202,7 @@ def aurc_loss(
     0.0
     """
     cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
-    over = check_averaging(
-        cost.size, qid, average, interval, confidence, n_resamples, random_state
-    )
+    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
     area, name = (_excess_aurc, "excess AURC") if excess else (_aurc, "AURC")
     return over.area(area, cost, risks, name)
 
@@ -268,9 +266,7 @@ def augrc_loss(
     0.125
     """
     cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
-    over = check_averaging(
-        cost.size, qid, average, interval, confidence, n_resamples, random_state
-    )
+    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
     return over.area(_augrc, cost, risks, "AUGRC")
 
 

@@ -35,7 +35,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from skrank_abstain._validation import check_fraction, check_real, shown
 from skrank_abstain.metrics._curves import area_of_prefixes
-from skrank_abstain.metrics._intervals import undefined
+from skrank_abstain.metrics._scores import undefined
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,29 +93,77 @@ class RankerScorer:
         return request
 
 
-def _accuracy(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-    risk = float(ranker.evaluate(X, y, qid=qid).selective_risk)
-    return undefined("selective accuracy") if np.isnan(risk) else 1 - risk
+def _accuracy(ranker: Any, X: Any, y: Any, qid: Any) -> float:
+    return 1 - float(ranker.evaluate(X, y, qid=qid).selective_risk)
 
 
-def _auc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-    # `evaluate` does not warn of undefined values; a scorer must.
-    auc = float(ranker.evaluate(X, y, qid=qid).concordance)
-    return undefined("selective AUC") if np.isnan(auc) else auc
+def _auc(ranker: Any, X: Any, y: Any, qid: Any) -> float:
+    return float(ranker.evaluate(X, y, qid=qid).concordance)
 
 
-def _neg_aurc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+def _neg_aurc(ranker: Any, X: Any, y: Any, qid: Any) -> float:
+    profile = ranker.risk_profile(X, y, qid=qid)
+    # The profile holds blocks of equal risk, so that the area needs no single pair.
+    return -area_of_prefixes(np.cumsum(profile.n_pairs), np.cumsum(profile.loss))
+
+
+def _accuracy_at(coverage: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
     profile = ranker.risk_profile(X, y, qid=qid)
     if profile.risk.size == 0:
-        return undefined("AURC")
-    # The profile holds blocks of equal risk, so that the area needs no single pair.
-    count = np.cumsum(profile.n_pairs)
-    return -area_of_prefixes(count, np.cumsum(profile.loss))
+        return np.nan
+    # Straight lines between the points: pairs of equal risk in random order.
+    covered = np.append(0, profile.coverage)
+    lost = np.append(0, profile.coverage * profile.selective_risk)
+    return float(1 - np.interp(coverage, covered, lost) / coverage)
 
 
-selective_accuracy_scorer = RankerScorer(_accuracy, "selective_accuracy_scorer")
-selective_auc_scorer = RankerScorer(_auc, "selective_auc_scorer")
-neg_aurc_scorer = RankerScorer(_neg_aurc, "neg_aurc_scorer", "risk_profile")
+def _coverage_at(max_risk: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
+    profile = ranker.risk_profile(X, y, qid=qid)
+    if profile.risk.size == 0:
+        return np.nan
+    # The risk may rise and fall: take the last point that keeps the bound.
+    kept = profile.selective_risk <= max_risk
+    return float(profile.coverage[kept].max(initial=0.0))
+
+
+def _utility(cost: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
+    totals = ranker.evaluate(X, y, qid=qid)
+    n_pairs = totals.pairs.sum() or np.nan
+    abstained = n_pairs - totals.accepted.sum()
+    return float(1 - (totals.loss.sum() + cost * abstained) / n_pairs)
+
+
+def _neg_width(confidence: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
+    _, width = ranker.evaluate_places(X, y, qid, confidence=confidence)
+    known = width[~np.isnan(width)]
+    return -float(known.mean()) if known.size else np.nan
+
+
+def _or_default(
+    measure: Callable[..., float], name: str, default: float, *data: Any
+) -> float:
+    # The methods of rankers do not warn of undefined values; a scorer must.
+    value = measure(*data)
+    return undefined(name, default) if np.isnan(value) else value
+
+
+def _scorer(
+    measure: Callable[..., float],
+    name: str,
+    needs: str,
+    *number: float,
+    zero_division: float = np.nan,
+) -> RankerScorer:
+    default = check_real(zero_division, "zero_division")
+    rest = "" if np.isnan(default) else f", zero_division={default}"
+    measured = partial(_or_default, partial(measure, *number), name, default)
+    shown_as = f"{name}({number[0]}{rest})" if number else name
+    return RankerScorer(measured, shown_as, needs)
+
+
+selective_accuracy_scorer = _scorer(_accuracy, "selective_accuracy_scorer", "evaluate")
+selective_auc_scorer = _scorer(_auc, "selective_auc_scorer", "evaluate")
+neg_aurc_scorer = _scorer(_neg_aurc, "neg_aurc_scorer", "risk_profile")
 
 
 def accuracy_at_coverage(
@@ -152,7 +200,10 @@ def accuracy_at_coverage(
     accuracy_at_coverage(0.8)
     """
     checked = check_fraction(coverage, "coverage", include_one=True)
-    return _with_number(_accuracy_at, "accuracy_at_coverage", checked, zero_division)
+    name = "accuracy_at_coverage"
+    return _scorer(
+        _accuracy_at, name, "risk_profile", checked, zero_division=zero_division
+    )
 
 
 def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> RankerScorer:
@@ -185,7 +236,10 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
     coverage_at_risk(0.1)
     """
     checked = check_real(max_risk, "max_risk", 0, np.inf, include_high=False)
-    return _with_number(_coverage_at, "coverage_at_risk", checked, zero_division)
+    name = "coverage_at_risk"
+    return _scorer(
+        _coverage_at, name, "risk_profile", checked, zero_division=zero_division
+    )
 
 
 def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerScorer:
@@ -224,9 +278,8 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     selective_utility(0.3)
     """
     checked = check_real(cost, "cost", 0, np.inf, include_high=False)
-    return _with_number(
-        _utility, "selective_utility", checked, zero_division, needs="evaluate"
-    )
+    name = "selective_utility"
+    return _scorer(_utility, name, "evaluate", checked, zero_division=zero_division)
 
 
 def neg_place_width(
@@ -256,64 +309,10 @@ def neg_place_width(
     neg_place_width(0.9)
     """
     checked = check_fraction(confidence, "confidence")
-    return _with_number(
-        _neg_width, "neg_place_width", checked, zero_division, needs="evaluate_places"
+    name = "neg_place_width"
+    return _scorer(
+        _neg_width, name, "evaluate_places", checked, zero_division=zero_division
     )
-
-
-def _neg_width(
-    confidence: float, default: float, ranker: Any, X: Any, y: ArrayLike, qid: Any
-) -> float:
-    width = ranker.evaluate_places(X, y, qid, confidence=confidence)[1]
-    known = width[~np.isnan(width)]
-    return -float(known.mean()) if known.size else undefined("neg_place_width", default)
-
-
-def _accuracy_at(
-    coverage: float, default: float, ranker: Any, X: Any, y: ArrayLike, qid: Any
-) -> float:
-    profile = ranker.risk_profile(X, y, qid=qid)
-    if profile.risk.size == 0:
-        return undefined("accuracy_at_coverage", default)
-    # Straight lines between the points: pairs of equal risk in random order.
-    covered = np.append(0, profile.coverage)
-    lost = np.append(0, profile.coverage * profile.selective_risk)
-    return float(1 - np.interp(coverage, covered, lost) / coverage)
-
-
-def _coverage_at(
-    max_risk: float, default: float, ranker: Any, X: Any, y: ArrayLike, qid: Any
-) -> float:
-    profile = ranker.risk_profile(X, y, qid=qid)
-    if profile.risk.size == 0:
-        return undefined("coverage_at_risk", default)
-    # The risk may rise and fall: take the last point that keeps the bound.
-    kept = profile.selective_risk <= max_risk
-    return float(profile.coverage[kept].max(initial=0.0))
-
-
-def _utility(
-    cost: float, default: float, ranker: Any, X: Any, y: ArrayLike, qid: Any
-) -> float:
-    totals = ranker.evaluate(X, y, qid=qid)
-    n_pairs = totals.pairs.sum()
-    if n_pairs == 0:
-        return undefined("selective_utility", default)
-    abstained = n_pairs - totals.accepted.sum()
-    return float(1 - (totals.loss.sum() + cost * abstained) / n_pairs)
-
-
-def _with_number(
-    measure: Callable[..., float],
-    name: str,
-    number: float,
-    zero_division: float,
-    needs: str = "risk_profile",
-) -> RankerScorer:
-    default = check_real(zero_division, "zero_division")
-    rest = "" if np.isnan(default) else f", zero_division={default}"
-    measured = partial(measure, number, default)
-    return RankerScorer(measured, f"{name}({number}{rest})", needs)
 
 
 def find_ranker(

@@ -149,8 +149,9 @@ class Monitor:
         delta : float, default=0.05
             Bound on the probability of a false alarm of each kind, in (0, 1).
         margin : float, default=0.02
-            The bound of the audit is the ``max_risk`` that the ranker certified, or its
-            risk on the calibration queries plus this margin.
+            The bound of the audit is the loss that the ranker certified, if its
+            ``bound`` is "loss", or its risk on the calibration queries plus this
+            margin.
         random_state : int, RandomState instance or None, default=0
             Breaks ties between equal queries, and draws pairs to audit.
 
@@ -171,9 +172,11 @@ class Monitor:
         check_fraction(margin, "margin", include_zero=True)
         known = ranker._calibration
         rule: Any = ranker._fitted_rule
-        bound = getattr(rule, "max_risk", None)
-        # A certificate that counts pairs alike says nothing about queries.
-        if bound is None or rule.weighting == "pairs":
+        # A bound on the discordance, or one that counts pairs alike, is about another
+        # quantity than the audit watches.
+        if getattr(rule, "bound", "") == "loss" and rule.weighting == "queries":
+            bound = rule.max_risk
+        else:
             accepted, pairs = known.accepted_by_query(ranker._region)
             totals = known.totals(ranker._region, known.items)
             some = pairs > 0

@@ -30,13 +30,15 @@ from skrank_abstain.multilabel._losses import (
     multilabel_sample_losses,
 )
 from skrank_abstain.multilabel._online import OnlineMultilabelRanker
-from skrank_abstain.multilabel._ranker import LinearMultilabelRanker
+from skrank_abstain.multilabel._ranker import (
+    LinearMultilabelRanker,
+    ThresholdDecompositionRanker,
+)
 from skrank_abstain.multilabel._selective import (
     ScoreColumn,
     SelectiveMultilabelRanker,
     to_items,
 )
-from skrank_abstain.multilabel._threshold import ThresholdDecompositionRanker
 
 __all__ = [
     "SelectiveMultilabelRanker",

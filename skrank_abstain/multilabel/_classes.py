@@ -13,10 +13,8 @@ row for each function and one column for each point.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from inspect import signature
+from collections.abc import Callable
 from itertools import permutations, product
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,18 +26,12 @@ from skrank_abstain._validation import (
     check_choice,
     check_finite,
     check_positive_int,
-    check_vector,
     shown,
 )
 from skrank_abstain.multilabel._losses import check_between, check_top
 
 #: A loss ``(y_true, y_score) -> float``, such as `multilabel_loss`.
 RankingLoss = Callable[[NDArray[np.float64], NDArray[np.float64]], float]
-
-#: Relevance of the labels, and the loss of each ranking in `all_rankings`.
-LossRow = tuple[tuple[int, ...], FloatArray]
-
-FAMILIES = ("sum", "precision")
 
 #: Largest number of losses to compute.
 MAX_LOSSES = 250_000
@@ -139,78 +131,58 @@ def loss_family_membership(
     >>> check.witness.y, check.witness.ranks
     ((0, 0, 0, 1), ((1, 2, 3, 4), (1, 2, 4, 3)))
     """
-    check_loss(loss)
     n_labels = check_positive_int(n_labels, "n_labels")
     p = check_family(family, p, n_labels)
-    table = loss_table(loss, n_labels, check_grades(n_labels, max_grade))
-    return _membership(table, n_labels, family, p)
+    grades, losses = loss_table(loss, n_labels, check_grades(n_labels, max_grade))
+    return _membership(grades, losses, family, p)
 
 
 def _membership(
-    table: Sequence[LossRow], n_labels: int, family: str, p: int
+    grades: IntArray, losses: FloatArray, family: str, p: int
 ) -> FamilyMembership:
-    ranks = all_rankings(n_labels)
+    ranks = all_rankings(grades.shape[1])
     # For each ranking, the first one that looks the same to the family.
     seen = top_positions(ranks, family, p)
     _, first, inverse = np.unique(seen, axis=0, return_index=True, return_inverse=True)
     alike = first[inverse.reshape(-1)]
-    zero: Witness | None = None
-    varying: Witness | None = None
-    # A loss may break both conditions at different relevances: try them all.
-    for y, losses in table:
-        # Zero in floats is "at most TOLERANCE"; the family's own loss is in integers.
-        named = family_loss(ranks, np.array(y), family, p)
-        wrong = np.flatnonzero((losses > TOLERANCE) != (named > 0))[:1]
-        apart = np.flatnonzero(np.abs(losses - losses[alike]) > TOLERANCE)[:1]
-        if wrong.size:
-            zero = zero or _witness(y, ranks, losses, wrong)
-        if apart.size:
-            pair = np.append(alike[apart], apart)
-            varying = varying or _witness(y, ranks, losses, pair)
-    return FamilyMembership(zero is None, varying is None, zero or varying)
+    # Zero in floats is "at most TOLERANCE"; the family's own loss is in integers.
+    named = family_loss(ranks, grades[:, np.newaxis], family, p)
+    zeros = np.argwhere((losses > TOLERANCE) != (named > 0))
+    varying = np.argwhere(np.abs(losses - losses[:, alike]) > TOLERANCE)
+    witness = None
+    if len(zeros) or len(varying):
+        row, ranking = [*zeros, *varying][0]
+        chosen = [ranking] if len(zeros) else [alike[ranking], ranking]
+        witness = Witness(
+            tuple(grades[row].tolist()),
+            tuple(map(tuple, ranks[chosen].tolist())),
+            tuple(losses[row, chosen].tolist()),
+        )
+    return FamilyMembership(not len(zeros), not len(varying), witness)
 
 
-def check_function(function: Any, name: str, call: str, remedy: str = "") -> None:
+def check_function(function: Any, call: str) -> None:
     """Raise if ``function`` cannot be called as ``call``, such as "loss(y, score)"."""
-    try:
-        signature(function).bind(*call.split(","))
-    except TypeError as cause:
-        raise TypeError(
-            f"{name} must be a function, to be called as {call}, got "
-            f"{_named(function)}: {cause}.{remedy}"
-        ) from cause
-    except ValueError:
-        # Functions that are not written in Python may have no signature.
-        pass
-
-
-def check_loss(loss: Any) -> None:
-    """Raise if a loss is not a function of relevance and scores only."""
-    check_function(
-        loss,
-        "loss",
-        "loss(y_true, y_score)",
-        " Give it what else it needs by functools.partial, as in "
-        "functools.partial(multilabel_loss, loss='precision', p=1).",
-    )
+    if not callable(function):
+        name = call.partition("(")[0]
+        raise TypeError(f"{name} must be a function {call}, got {shown(function)}.")
 
 
 def check_family(family: str, p: Any, n_labels: int) -> int:
     """Return the number of top positions of a known family, or raise."""
-    check_choice(family, "family", FAMILIES)
+    check_choice(family, "family", ("sum", "precision"))
     return check_top(p, n_labels, "family", family)
 
 
 def check_member(
-    loss: RankingLoss, table: Sequence[LossRow], n_labels: int, family: str, p: int
+    loss: RankingLoss, grades: IntArray, losses: FloatArray, family: str, p: int
 ) -> None:
     """Raise if a loss with these values is not in the family at p."""
-    if not _membership(table, n_labels, family, p).member:
+    if not _membership(grades, losses, family, p).member:
         raise ValueError(
             f"loss must be in the family of the {family} loss at p = {p}, got "
-            f"{_named(loss)}, which is not: loss_family_membership shows why. A score "
-            "is no loss. A loss with a p of its own does not see that of the family: "
-            f"pass it as in functools.partial(multilabel_loss, loss={family!r}, p={p})."
+            f"{getattr(loss, '__name__', loss)}, which is not: see "
+            f"loss_family_membership, and pass p as in functools.partial(loss, p={p})."
         )
 
 
@@ -231,25 +203,23 @@ def number_of_losses(n_labels: int, n_grades: int) -> int:
     return math.factorial(n_labels) * int(n_grades**n_labels)
 
 
-def loss_table(loss: RankingLoss, n_labels: int, n_grades: int) -> list[LossRow]:
-    """Return each relevance of the labels, in order, with the loss of each ranking."""
-    ranks = all_rankings(n_labels)
-    return [
-        (y, losses_of(loss, ranks, np.array(y, dtype=np.float64)))
-        for y in product(range(n_grades), repeat=n_labels)
+def loss_table(
+    loss: RankingLoss, n_labels: int, n_grades: int
+) -> tuple[IntArray, FloatArray]:
+    """Return each relevance of the labels, in order, and its loss of each ranking."""
+    check_function(loss, "loss(y_true, y_score)")
+    grades = np.array([*product(range(n_grades), repeat=n_labels)], dtype=np.int64)
+    scores = -all_rankings(n_labels).astype(np.float64)
+    losses = [
+        [loss(y[np.newaxis], row[np.newaxis]) for row in scores]
+        for y in grades.astype(np.float64)
     ]
+    return grades, np.array(losses, dtype=np.float64)
 
 
 def all_rankings(n_labels: int) -> IntArray:
     """Return all permutations of the ranks 1 to n_labels, one in a row."""
     return np.array([*permutations(range(1, n_labels + 1))], dtype=np.int64)
-
-
-def losses_of(loss: RankingLoss, ranks: IntArray, y: FloatArray) -> FloatArray:
-    """Return the loss of each ranking of the same labels."""
-    relevance = y[np.newaxis]
-    rows = -ranks[:, np.newaxis].astype(np.float64)
-    return np.array([loss(relevance, row) for row in rows], dtype=np.float64)
 
 
 def family_loss(ranks: IntArray, y: IntArray, family: str, p: int) -> IntArray:
@@ -264,17 +234,6 @@ def family_loss(ranks: IntArray, y: IntArray, family: str, p: int) -> IntArray:
 def top_positions(ranks: IntArray, family: str, p: int) -> IntArray:
     """Return the part of rankings that the family sees: top positions, or their set."""
     return np.minimum(ranks, p + 1) if family == "sum" else 1 * (ranks <= p)
-
-
-def _named(function: Any) -> str:
-    return getattr(function, "__name__", None) or shown(function)
-
-
-def _witness(
-    y: tuple[int, ...], ranks: IntArray, losses: FloatArray, rows: IntArray
-) -> Witness:
-    chosen = tuple(tuple(row) for row in ranks[rows].tolist())
-    return Witness(y, chosen, tuple(losses[rows].tolist()))
 
 
 #: A learner ``(class_ranks, points, relevance) -> number of a row of class_ranks``.
@@ -316,7 +275,7 @@ def bin_rel(ranks: ArrayLike, j: int) -> IntArray:
     array([[1, 0, 1],
            [1, 1, 0]])
     """
-    array = _check_permutations(_as_array(ranks, "ranks"), "ranks")
+    array = _check_permutations(ranks, "ranks")
     return in_top(array, check_between(j, "j", 1, array.shape[-1]))
 
 
@@ -335,19 +294,13 @@ def least_loss_learner(family: str, p: int) -> Learner:
     return learn
 
 
-def check_learner(learner: Learner | None) -> None:
-    """Raise if a learner is neither None nor a function of three arguments."""
-    if learner is not None:
-        check_function(learner, "learner", "learner(class_ranks, points, relevance)")
-
-
 def learned_row(
     learner: Learner, class_ranks: IntArray, points: IntArray, relevance: IntArray
 ) -> int:
     """Return the row that a learner picks; refuse anything but a row number."""
-    # The user's function may return anything.
+    check_function(learner, "learner(class_ranks, points, relevance)")
     row: Any = learner(class_ranks, points, relevance)
-    if not isinstance(row, Integral) or int(row) not in range(len(class_ranks)):
+    if np.ndim(row) or row not in range(len(class_ranks)):
         raise ValueError(
             "learner must return the number of a row of class_ranks, 0 to "
             f"{len(class_ranks) - 1}, got {shown(row)}."
@@ -358,69 +311,36 @@ def learned_row(
 def check_class(class_ranks: ArrayLike) -> IntArray:
     """Return the ranks of a class as integers, or raise."""
     axes = ("n_hypotheses", "n_points", "n_labels")
-    return _check_permutations(
-        _as_array(class_ranks, "class_ranks", axes), "class_ranks"
-    )
+    return _check_permutations(class_ranks, "class_ranks", axes)
 
 
-def check_points(points: ArrayLike, name: str, n_points: int) -> IntArray:
-    """Return numbers of points of the domain, or raise."""
-    array = _as_array(points, name)
-    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} must be a non-empty 1d array of integers, got shape {array.shape} "
-            f"of {array.dtype}."
-        )
-    outside = (array < 0) | (array >= n_points)
-    if outside.any():
-        raise ValueError(
-            f"{name} must be points from 0 to {n_points - 1}, got {array[outside][0]}."
-        )
-    return array.astype(np.int64)
-
-
-def check_binary(y: ArrayLike, n_samples: int, unit: str) -> IntArray:
-    """Return one 0 or 1 per labelled point or round, or raise."""
-    return zeros_and_ones(check_vector(y, "y", n_samples, unit=unit), "y")
-
-
-def zeros_and_ones(array: NDArray[Any], name: str) -> IntArray:
-    """Return 0 and 1 as integers; refuse other numbers."""
-    wrong = ~np.isin(array, (0, 1))
+def check_codes(values: ArrayLike, name: str, n_codes: int, *axes: str) -> IntArray:
+    """Return the numbers 0 to ``n_codes - 1`` as integers, or raise."""
+    array = check_finite(values, name, axes)
+    wrong = ~np.isin(array, range(n_codes))
     if wrong.any():
         raise ValueError(
-            f"{name} must hold 0 and 1 alone, got {shown(array[wrong].tolist()[0])}."
+            f"{name} must hold whole numbers from 0 to {n_codes - 1}, got "
+            f"{array[wrong][0]:g}."
         )
     return array.astype(np.int64)
 
 
-def _as_array(
+def _check_permutations(
     values: ArrayLike, name: str, axes: tuple[str, ...] | None = None
-) -> NDArray[Any]:
-    """Return finite numbers in their own dtype, or raise."""
-    check_finite(values, name, axes)
-    return np.asarray(values)
-
-
-def _check_permutations(ranks: NDArray[Any], name: str) -> IntArray:
-    if ranks.ndim == 0 or ranks.size == 0:
-        raise ValueError(
-            f"{name} must have labels along its last axis, got shape {ranks.shape}."
-        )
+) -> IntArray:
+    ranks = np.atleast_1d(check_finite(values, name, axes)).astype(np.int64)
     wrong = (np.sort(ranks, axis=-1) != np.arange(1, ranks.shape[-1] + 1)).any(axis=-1)
     if wrong.any():
         raise ValueError(
             f"{name} must hold permutations of 1 to {ranks.shape[-1]}, got "
-            f"{ranks[wrong].reshape(-1, ranks.shape[-1])[0].tolist()}."
+            f"{ranks[wrong][0].tolist()}."
         )
-    return ranks.astype(np.int64)
+    return ranks
 
 
 #: Largest number of sums to compute, one for each function and choice of signs.
 MAX_SUMS = 2**24
-
-#: Largest number of subclasses, or of sets of points, to look at.
-MAX_SUBCLASSES = 250_000
 
 
 def empirical_rademacher_complexity(values: ArrayLike) -> float:
@@ -542,7 +462,7 @@ def rademacher_bound(
     """
     ranks = check_class(class_ranks)
     p = check_family(family, p, ranks.shape[2])
-    sample = check_points(points, "points", ranks.shape[1])
+    sample = check_codes(points, "points", ranks.shape[1], "n_samples")
     grade = check_positive_int(max_grade, "max_grade")
     classes = [
         in_top(ranks[:, sample], j)[:, :, label]
@@ -568,8 +488,7 @@ def vc_dimension(members: ArrayLike) -> int:
     Raises
     ------
     ValueError
-        If ``members`` is not a non-empty matrix of 0 and 1, or more than 250,000 sets
-        of points would have to be looked at.
+        If ``members`` is not a non-empty matrix of 0 and 1.
 
     See Also
     --------
@@ -594,13 +513,12 @@ def vc_dimension(members: ArrayLike) -> int:
     # A shattered set holds no two points at which every function has equal values.
     array = _distinct(members)
     shattered: list[tuple[int, ...]] = [()]
-    size = looked_at = 0
+    size = 0
     while True:
         larger = []
         for points in shattered:
             last = points[-1] + 1 if points else 0
             for point in range(last, array.shape[1]):
-                looked_at = _count(looked_at, "sets of points")
                 columns = array[:, [*points, point]]
                 codes = columns @ (1 << np.arange(size + 1))
                 if np.unique(codes).size == 2 ** (size + 1):
@@ -628,8 +546,7 @@ def littlestone_dimension(members: ArrayLike) -> int:
     Raises
     ------
     ValueError
-        If ``members`` is not a non-empty matrix of 0 and 1, or more than 250,000
-        subclasses would have to be looked at.
+        If ``members`` is not a non-empty matrix of 0 and 1.
 
     See Also
     --------
@@ -657,7 +574,6 @@ def littlestone_dimension(members: ArrayLike) -> int:
 
     def dimension(left: int) -> int:
         if left not in known:
-            _count(len(known), "subclasses")
             found, most = 0, left.bit_count().bit_length() - 1
             for says_one in ones:
                 one, zero = left & says_one, left & ~says_one
@@ -674,15 +590,5 @@ def littlestone_dimension(members: ArrayLike) -> int:
 
 def _distinct(members: ArrayLike) -> IntArray:
     """Return a class without repeated functions and without points that look alike."""
-    array = check_finite(members, "members", ("n_functions", "n_points"))
-    array = np.unique(zeros_and_ones(array, "members"), axis=0)
-    return np.unique(array, axis=1)
-
-
-def _count(looked_at: int, what: str) -> int:
-    if looked_at >= MAX_SUBCLASSES:
-        raise ValueError(
-            f"members must ask for at most {MAX_SUBCLASSES} {what}, got more. Take "
-            "fewer functions or points."
-        )
-    return looked_at + 1
+    array = check_codes(members, "members", 2, "n_functions", "n_points")
+    return np.unique(np.unique(array, axis=0), axis=1)

@@ -6,7 +6,7 @@ where omitted values are zero. Label rankings: a table with a row per sample,
 ``0.5,red,...,b>a>c``, in which the label b is best.
 
 `scipy.io.arff` does not serve: it reads no sparse rows and no names in double quotes,
-takes ``inf`` and ``1_0`` for numbers, and cuts rows that are too long without a word.
+and cuts rows that are too long without a word.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import csv
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -28,6 +27,15 @@ from sklearn.utils import Bunch
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.datasets import existing_file, read_lines
 
+#: The codes of the values of each attribute, by its name; none for numbers.
+Attributes = dict[str, dict[str, float]]
+
+#: A text in quotes; a backslash escapes the next character.
+QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{'\"]\S*)\s*(.*)$", re.IGNORECASE)
+#: A value, in a sparse row after its position.
+VALUE = re.compile(rf"\s*((?:\d+\s+)?(?:{QUOTED})|[^,]*?)\s*,")
+
 
 def _text_lines(path: str | os.PathLike[str]) -> tuple[Path, list[str]]:
     """Return a file and its lines, from UTF-8 with or without a byte-order mark."""
@@ -35,10 +43,7 @@ def _text_lines(path: str | os.PathLike[str]) -> tuple[Path, list[str]]:
     try:
         text = b"".join(read_lines(file)).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = error.object[: error.start].count(b"\n")
-        raise ValueError(
-            f"{file}, line {before + 1}: the text must be encoded in UTF-8."
-        ) from error
+        raise ValueError(f"{file} must be encoded in UTF-8: {error}.") from error
     return file, re.split("\r\n?|\n", text)
 
 
@@ -47,82 +52,8 @@ def at_line(file: Path, number: int) -> Iterator[None]:
     """Put the file and the number of the line in front of an error."""
     try:
         yield
-    except ValueError as error:
+    except (ValueError, IndexError, csv.Error) as error:
         raise ValueError(f"{file}, line {number}: {error}") from error
-
-
-def parse_number(text: str) -> float | None:
-    """Return the number that a text stands for, or None for another text."""
-    if "_" in text:  # Python reads 1_0 as ten
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-#: A text in quotes; a backslash escapes the next character.
-QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{'\"]\S*)\s*(.*)$", re.IGNORECASE)
-#: A value, in a sparse row after its position.
-VALUE = re.compile(rf"\s*((?:\d+\s+)?(?:{QUOTED}|[^,]*?))\s*,")
-SPARSE_VALUE = re.compile(rf"(\d+)\s+({QUOTED}|[^,]+)$")
-NUMERIC = {"numeric", "real", "integer"}
-
-
-class _Attribute(NamedTuple):
-    """A column of the file; ``codes`` is empty for numbers."""
-
-    name: str
-    codes: dict[str, float]
-
-    @property
-    def is_coded(self) -> bool:
-        return not set(self.codes) <= {"0", "1"}
-
-    @classmethod
-    def parse(cls, text: str) -> _Attribute:
-        """Read a declaration."""
-        match = ATTRIBUTE.match(text)
-        if match is None:
-            raise ValueError(f"an attribute must have a name, got '{text}'.")
-        name, kind = _unquote(match[1]), match[2].strip()
-        if kind.lower() in NUMERIC:
-            return cls(name, {})
-        if not (kind.startswith("{") and kind.endswith("}")):
-            raise ValueError(
-                f"the attribute '{name}' must be numeric or nominal, got '{kind}'."
-            )
-        values = [_unquote(value) for value in _split(kind[1:-1])]
-        if len(set(values)) < len(values) or "" in values:
-            raise ValueError(
-                f"the attribute '{name}' must declare different values, got '{kind}'."
-            )
-        # {0,1} and {1,0} are numbers, whatever the order of the declaration.
-        if set(values) <= {"0", "1"}:
-            return cls(name, {value: float(value) for value in values})
-        return cls(name, {value: float(code) for code, value in enumerate(values)})
-
-    def number(self, text: str) -> float:
-        """Return the number that a value stands for, NaN where it is missing."""
-        if text == "?":
-            return math.nan
-        if not self.codes:
-            # Only "?" marks a missing value; nan and inf are mistakes.
-            number = parse_number(text)
-            if number is None or not math.isfinite(number):
-                raise ValueError(
-                    f"the attribute '{self.name}' must be a finite number or ?, got "
-                    f"'{text}'."
-                )
-            return number
-        code = self.codes.get(_unquote(text))
-        if code is None:
-            raise ValueError(
-                f"the attribute '{self.name}' must be one of {', '.join(self.codes)}, "
-                f"got '{text}'."
-            )
-        return code
 
 
 def load_mulan_arff(
@@ -167,7 +98,7 @@ def load_mulan_arff(
         If a line is broken, an attribute is of another type than numeric or nominal, or
         a label is missing or not 0 or 1 (the message has the file, the number of the
         line and what is wrong with it); if the XML file is broken or names labels that
-        the ARFF file does not have; if there are no samples, features or labels.
+        the ARFF file does not have; if there are no samples or labels.
 
     Notes
     -----
@@ -214,37 +145,32 @@ def load_mulan_arff(
     # First, since without the list of labels no column has a meaning.
     listed = _label_names(_label_file(file) if labels is None else labels)
     attributes, n_header = _read_header(file, lines)
-    names = [attribute.name for attribute in attributes]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"{file}: the attribute '{twice}' must be declared once.")
-    unknown = sorted(listed - set(names))
+    unknown = sorted(listed - set(attributes))
     if unknown:
-        raise ValueError(
-            f"{file}: the attributes must include all labels, got none called "
-            f"'{unknown[0]}' and {len(unknown)} such labels in all."
-        )
-    is_label = np.array([name in listed for name in names])
-    if is_label.all():
-        raise ValueError(f"{file}: there must be an attribute that is no label.")
+        raise ValueError(f"{file}: there must be attributes called {unknown[:9]}.")
+    target_names = [name for name in attributes if name in listed]
+    feature_names = [name for name in attributes if name not in listed]
     table, numbers = _read_rows(file, lines, n_header, attributes)
+    is_label = np.array([name in listed for name in attributes])
     # Few columns of zeros and ones: dense even where the features are sparse.
     target = table[:, np.flatnonzero(is_label)]
     if not isinstance(target, np.ndarray):
         target = target.toarray()
-    target_names = [name for name in names if name in listed]
     for row, label in np.argwhere(~np.isin(target, (0, 1))):  # NaN is in neither
         raise ValueError(
             f"{file}, line {numbers[row]}: the label '{target_names[label]}' must be 0 "
             f"or 1, got {target[row, label]}."
         )
-    features = [a for a in attributes if a.name not in listed]
     return Bunch(
         data=table[:, np.flatnonzero(~is_label)],
         target=target.astype(np.int64),
-        feature_names=[attribute.name for attribute in features],
+        feature_names=feature_names,
         target_names=target_names,
-        categories={a.name: list(a.codes) for a in features if a.is_coded},
+        categories={
+            name: list(attributes[name])
+            for name in feature_names
+            if not set(attributes[name]) <= {"0", "1"}
+        },
         filename=str(file),
     )
 
@@ -253,15 +179,8 @@ def _label_file(file: Path) -> Path:
     """Return the XML file that belongs to an ARFF file."""
     # Mulan ships one XML file for the parts songs-train.arff and songs-test.arff.
     beside = file.with_suffix(".xml")
-    if beside.is_file():
-        return beside
     whole = file.with_name(re.sub("-(train|test)$", "", file.stem) + ".xml")
-    if not whole.is_file():
-        raise FileNotFoundError(
-            "labels must be given where the list of labels is not beside the ARFF "
-            f"file, as '{whole.name}', got None and no such file beside '{file}'."
-        )
-    return whole
+    return beside if beside.is_file() else whole
 
 
 def _label_names(path: str | os.PathLike[str]) -> set[str]:
@@ -272,42 +191,48 @@ def _label_names(path: str | os.PathLike[str]) -> set[str]:
     except ET.ParseError as error:
         raise ValueError(f"{xml}: {error}.") from error
     # Elements may have the namespace of Mulan and may be nested.
-    elements = [e for e in root.iter() if e.tag.rpartition("}")[2] == "label"]
-    names = {e.get("name", "") for e in elements}
+    names = {e.get("name", "") for e in root.iter() if e.tag.endswith("label")}
     if not names or "" in names:
-        raise ValueError(
-            f"{xml}: there must be label elements, each with a name, got "
-            f"{len(elements)} label elements."
-        )
+        raise ValueError(f"{xml}: there must be label elements, each with a name.")
     return names
 
 
-def _read_header(file: Path, lines: list[str]) -> tuple[list[_Attribute], int]:
+def _read_header(file: Path, lines: list[str]) -> tuple[Attributes, int]:
     """Return the attributes, and the number of lines up to @data."""
-    attributes: list[_Attribute] = []
+    attributes: Attributes = {}
     for number, line in enumerate(lines, start=1):
         text = line.strip()
-        # Keywords of ARFF may be in capitals.
-        keyword = text.split(None, 1)[0].lower() if text else ""
-        if keyword == "@data":
-            if not attributes:
-                break
+        keyword = text.lower()  # of ARFF, which may be in capitals
+        if keyword.startswith("@data") and attributes:
             return attributes, number
-        with at_line(file, number):
-            if keyword == "@attribute":
-                attributes.append(_Attribute.parse(text))
-            elif text and text[0] != "%" and keyword != "@relation":
-                raise ValueError(
-                    "the header must hold @relation, @attribute and @data, got "
-                    f"'{text[:40]}'."
-                )
+        if keyword.startswith("@attribute"):
+            with at_line(file, number):
+                name, codes = _attribute(text)
+                attributes[name] = codes
     raise ValueError(f"{file}: there must be attributes and then a line @data.")
+
+
+def _attribute(text: str) -> tuple[str, dict[str, float]]:
+    """Return the name that a line declares, and the codes of its values."""
+    match = ATTRIBUTE.match(text)
+    if match is None:
+        raise ValueError(f"an attribute must have a name, got '{text}'.")
+    name, kind = _unquote(match[1]), match[2].strip()
+    if kind.lower() in ("numeric", "real", "integer"):
+        return name, {}
+    if not (kind.startswith("{") and kind.endswith("}")):
+        raise ValueError(
+            f"the attribute '{name}' must be numeric or nominal, got '{kind}'."
+        )
+    values = [_unquote(value) for value in _split(kind[1:-1])]
+    # {0,1} and {1,0} are numbers, whatever the order of the declaration.
+    if set(values) <= {"0", "1"}:
+        return name, {value: float(value) for value in values}
+    return name, {value: float(code) for code, value in enumerate(values)}
 
 
 def _split(text: str) -> list[str]:
     """Split at commas outside of quotes."""
-    if "'" not in text and '"' not in text:
-        return [value.strip() for value in text.split(",")]
     return VALUE.findall(text + ",")
 
 
@@ -318,81 +243,66 @@ def _unquote(text: str) -> str:
 
 
 def _read_rows(
-    file: Path, lines: list[str], n_header: int, attributes: list[_Attribute]
+    file: Path, lines: list[str], n_header: int, attributes: Attributes
 ) -> tuple[FloatArray | csr_matrix, list[int]]:
     """Return the values of all attributes, and the number of the line of each row."""
-    rows = [
-        (number, line.strip())
+    rows = {
+        number: line.strip()
         for number, line in enumerate(lines[n_header:], n_header + 1)
         if line.strip() and not line.lstrip().startswith("%")
-    ]
+    }
     if not rows:
         raise ValueError(f"path must hold at least one sample, got none in '{file}'.")
-    first, text = rows[0]
-    sparse = text.startswith("{")
+    sparse = next(iter(rows.values())).startswith("{")
     # Programs disagree on whether a value that is left out is 0 or the one declared
     # first.
-    for attribute in attributes if sparse else []:
-        if attribute.codes and next(iter(attribute.codes.values())) != 0:
+    for name, codes in attributes.items() if sparse else ():
+        if codes and next(iter(codes.values())) != 0:
             raise ValueError(
-                f"{file}: where rows are sparse, a nominal attribute must declare 0 "
-                f"before 1, got '{attribute.name}' of "
-                f"{{{', '.join(attribute.codes)}}}."
+                f"{file}: '{name}' must declare 0 before 1, since rows are sparse."
             )
+    known = list(attributes.items())
     columns: list[int] = []
     values: list[float] = []
     ends = [0]
-    for number, text in rows:
+    for number, text in rows.items():
         with at_line(file, number):
-            if text.startswith("{") != sparse:
-                raise ValueError(
-                    f"rows must be all dense or all sparse, as on line {first}, got "
-                    f"'{text[:40]}'."
-                )
-            entries = (_sparse_row if sparse else _dense_row)(text, len(attributes))
-            for position, value in entries:
+            for position, value in _entries(text, len(known)):
                 columns.append(position)
-                values.append(attributes[position].number(value))
+                values.append(_number(value, *known[position]))
         ends.append(len(columns))
-    numbers = [number for number, _ in rows]
-    if not sparse:
-        return np.array(values).reshape(len(rows), -1), numbers
-    shape = (len(rows), len(attributes))
+    shape = (len(rows), len(known))
     table = csr_matrix((values, columns, ends), shape=shape, dtype=np.float64)
     # Explicit zeros would make equal matrices differ.
     table.eliminate_zeros()
-    return table, numbers
+    return table if sparse else table.toarray(), list(rows)
 
 
-def _dense_row(text: str, n_attributes: int) -> list[tuple[int, str]]:
-    values = _split(text)
+def _entries(text: str, n_attributes: int) -> Iterable[tuple[int, str]]:
+    """Return the positions and the values of a row."""
+    values = _split(text.strip("{}"))
+    if text.startswith("{"):
+        pairs = [value.split(None, 1) for value in values if value]
+        return [(int(position), value) for position, value in pairs]
     if len(values) != n_attributes:
         raise ValueError(
             f"a row must have one value per attribute, {n_attributes}, got "
             f"{len(values)}."
         )
-    return list(enumerate(values))
+    return enumerate(values)
 
 
-def _sparse_row(text: str, n_attributes: int) -> list[tuple[int, str]]:
-    if not text.endswith("}"):
-        raise ValueError(f"a sparse row must end with '}}', got '{text[-20:]}'.")
-    entries = []
-    last = -1
-    for entry in _split(text[1:-1]) if text[1:-1].strip() else []:
-        match = SPARSE_VALUE.match(entry)
-        if match is None:
-            raise ValueError(f"a sparse row must hold 'position value', got '{entry}'.")
-        position = int(match[1])
-        # A matrix would add up the values of a position that comes twice.
-        if not last < position < n_attributes:
-            raise ValueError(
-                "positions must increase and be below the number of attributes, "
-                f"{n_attributes}, got {position}."
-            )
-        last = position
-        entries.append((position, match[2]))
-    return entries
+def _number(text: str, name: str, codes: dict[str, float]) -> float:
+    """Return the number that a value stands for, NaN where it is missing."""
+    if text == "?":
+        return math.nan
+    try:
+        return codes[_unquote(text)] if codes else float(text)
+    except (KeyError, ValueError) as error:
+        rule = f"one of {', '.join(codes)}" if codes else "a number or ?"
+        raise ValueError(
+            f"the attribute '{name}' must be {rule}, got '{text}'."
+        ) from error
 
 
 #: Name of the column that holds the rankings.
@@ -435,8 +345,8 @@ def load_label_ranking(path: str | os.PathLike[str]) -> Bunch:
     ValueError
         If the header or a row is broken (the message has the file, the number of the
         line and what is wrong with it): a row of another length, a column that mixes
-        numbers and texts, a number that is not finite, an empty field, or a ranking
-        that does not hold each label once. Partial rankings and ties are not read.
+        numbers and texts, an empty field, or a ranking that does not hold each label
+        once. Partial rankings and ties are not read.
 
     Notes
     -----
@@ -470,22 +380,30 @@ def load_label_ranking(path: str | os.PathLike[str]) -> Bunch:
            [0, 1, 2]]), ['a', 'b', 'c'])
     """
     file, lines = _text_lines(path)
-    rows = _rows(file, lines)
-    first, header = rows.pop(0)
-    if RANKING not in header or len(set(header)) != len(header):
+    rows: dict[int, list[str]] = {}
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            with at_line(file, number):
+                # Strict, since a stray quote would swallow the commas after it.
+                (fields,) = csv.reader([line], strict=True)
+                rows[number] = [field.strip() for field in fields]
+    header, *samples = rows.values() or [[]]
+    if RANKING not in header or len(set(header)) != len(header) or not samples:
         raise ValueError(
-            f"{file}, line {first}: the header must name each column once, one of them "
-            f"'{RANKING}', got {header}."
+            f"{file}: there must be a header that names each column once, one of them "
+            f"'{RANKING}', and samples, got {header} and {len(samples)} samples."
         )
-    if not rows:
-        raise ValueError(f"path must hold at least one sample, got none in '{file}'.")
-    columns = dict(
-        zip(header, zip(*(row for _, row in rows), strict=True), strict=True)
-    )
-    numbers = [number for number, _ in rows]
+    numbers = list(rows)[1:]
+    for number, fields in zip(numbers, samples, strict=True):
+        if len(fields) != len(header) or "" in fields:
+            raise ValueError(
+                f"{file}, line {number}: a row must have a value for each of "
+                f"{len(header)} columns, got {fields}."
+            )
+    columns = dict(zip(header, zip(*samples, strict=True), strict=True))
     target, labels = _relevance(file, numbers, columns.pop(RANKING))
     categories: dict[str, list[str]] = {}
-    data = np.empty((len(rows), len(columns)))
+    data = np.empty((len(samples), len(columns)))
     for position, (name, texts) in enumerate(columns.items()):
         data[:, position], known = _codes(file, numbers, name, texts)
         if known:
@@ -500,30 +418,6 @@ def load_label_ranking(path: str | os.PathLike[str]) -> Bunch:
     )
 
 
-def _rows(file: Path, lines: list[str]) -> list[tuple[int, list[str]]]:
-    """Return the fields of each line that is not blank, with its number."""
-    # Strict, since a stray quote would swallow the lines after it.
-    reader = csv.reader(lines, strict=True)
-    rows: list[tuple[int, list[str]]] = []
-    try:
-        for fields in reader:
-            stripped = [field.strip() for field in fields]
-            if any(stripped):
-                rows.append((reader.line_num, stripped))
-    except csv.Error as error:
-        raise ValueError(f"{file}, line {reader.line_num}: {error}.") from error
-    if not rows:
-        raise ValueError(f"path must hold a header and samples, got none in '{file}'.")
-    n_columns = len(rows[0][1])
-    for number, fields in rows:
-        if len(fields) != n_columns:
-            raise ValueError(
-                f"{file}, line {number}: a row must have as many fields as the header, "
-                f"{n_columns}, got {len(fields)}."
-            )
-    return rows
-
-
 def _relevance(
     file: Path, numbers: list[int], rankings: tuple[str, ...]
 ) -> tuple[IntArray, list[str]]:
@@ -531,40 +425,38 @@ def _relevance(
     orders = [[label.strip() for label in text.split(">")] for text in rankings]
     # Every row must rank the labels of the first one.
     labels = sorted(set(orders[0]))
-    target = np.empty((len(orders), len(labels)), dtype=np.int64)
-    for row, order in enumerate(orders):
-        if sorted(order) != labels or not all(order):
+    for number, order in zip(numbers, orders, strict=True):
+        if sorted(order) != labels or "" in order:
             raise ValueError(
-                f"{file}, line {numbers[row]}: the ranking must hold each of "
+                f"{file}, line {number}: the ranking must hold each of "
                 f"{', '.join(labels)} once, with '>' between them, got "
-                f"'{rankings[row]}'."
+                f"'{'>'.join(order)}'."
             )
-        target[row] = [len(labels) - 1 - order.index(label) for label in labels]
-    return target, labels
+    places = [[order.index(label) for label in labels] for order in orders]
+    return len(labels) - 1 - np.array(places, dtype=np.int64), labels
 
 
 def _codes(
     file: Path, numbers: list[int], name: str, texts: tuple[str, ...]
 ) -> tuple[FloatArray, list[str]]:
     """Return numbers and no category, or codes of texts and the texts."""
-    values = [parse_number(text) for text in texts]
-    # The first value decides whether the column holds numbers or texts.
-    holds_texts = values[0] is None
-    for number, text, value in zip(numbers, texts, values, strict=True):
-        with at_line(file, number):
-            if not text:
-                raise ValueError(f"the column '{name}' is empty.")
-            if value is not None and not math.isfinite(value):
-                raise ValueError(
-                    f"the column '{name}' must hold finite numbers, got '{text}'."
-                )
-            if (value is None) != holds_texts:
-                raise ValueError(
-                    f"the column '{name}' must hold "
-                    f"{'a text' if holds_texts else 'a number'} as on line "
-                    f"{numbers[0]}, got '{text}'."
-                )
-    if not holds_texts:
-        return np.array(values, dtype=np.float64), []
+    is_number = [_is_number(text) for text in texts]
+    if all(is_number):
+        return np.array(texts, dtype=np.float64), []
+    if any(is_number):
+        row = is_number.index(not is_number[0])
+        raise ValueError(
+            f"{file}, line {numbers[row]}: the column '{name}' must hold "
+            f"{'a number' if is_number[0] else 'a text'} as on line {numbers[0]}, got "
+            f"'{texts[row]}'."
+        )
     known, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
     return codes.astype(np.float64), known.tolist()
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

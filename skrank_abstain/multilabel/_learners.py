@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 from sklearn.utils import check_random_state
 
 from skrank_abstain._validation import (
@@ -21,21 +22,19 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_fraction,
-    shown,
+    check_vector,
 )
 from skrank_abstain.multilabel._classes import (
     TOLERANCE,
     Learner,
     RankingLoss,
     all_rankings,
-    check_binary,
     check_class,
+    check_codes,
     check_family,
+    check_function,
     check_grades,
-    check_learner,
-    check_loss,
     check_member,
-    check_points,
     in_top,
     learned_row,
     least_loss_learner,
@@ -174,16 +173,14 @@ def agnostic_relabelling_learner(
     ranks = check_class(class_ranks)
     n_labels = ranks.shape[2]
     p = check_family(family, p, n_labels)
-    check_loss(loss)
-    check_learner(learner)
-    points = check_points(unlabelled, "unlabelled", ranks.shape[1])
-    known = check_points(labelled, "labelled", ranks.shape[1])
+    check_function(loss, "loss(y_true, y_score)")
+    points = check_codes(unlabelled, "unlabelled", ranks.shape[1], "n_unlabelled")
+    known = check_codes(labelled, "labelled", ranks.shape[1], "n_labelled")
     relevance = check_label_matrix(y, "y", (known.size, n_labels))
     # The loss checks the grades themselves.
     n_grades = max(1, math.ceil(relevance.max())) + 1
     if number_of_losses(n_labels, n_grades) <= MAX_CHECKED:
-        table = loss_table(loss, n_labels, n_grades)
-        check_member(loss, table, n_labels, family, p)
+        check_member(loss, *loss_table(loss, n_labels, n_grades), family, p)
     tops = range(1, p + 1) if family == "sum" else [p]
     learner = learner or least_loss_learner(family, p)
     rows = _candidates(ranks, points, [*tops], learner)
@@ -279,12 +276,12 @@ def threshold_relabelling_learner(
     ([1, 0], 0.25)
     """
     ranks = check_class(class_ranks)
-    points = check_points(unlabelled, "unlabelled", ranks.shape[1])
-    known = check_points(labelled, "labelled", ranks.shape[1])
-    truth = check_binary(y, known.size, "labelled point")
+    points = check_codes(unlabelled, "unlabelled", ranks.shape[1], "n_unlabelled")
+    known = check_codes(labelled, "labelled", ranks.shape[1], "n_labelled")
+    truth = check_vector(y, "y", known.size, unit="labelled point")
+    truth = check_codes(truth, "y", 2, "n_labelled")
     label = check_between(label, "label", 0, ranks.shape[2] - 1)
     j = check_between(j, "j", 1, ranks.shape[2])
-    check_learner(learner)
     rows = _candidates(
         ranks, points, [j], learner or least_loss_learner("precision", j)
     )
@@ -365,47 +362,6 @@ class OnlineExpertRun(NamedTuple):
     class_regret_bound: float
 
 
-class TaughtLearner:
-    """One learner of all experts; experts with the same lessons so far share a group.
-
-    Parameters
-    ----------
-    answers : callable
-        The learner, as a function of points and their lessons.
-    lessons : ndarray of shape (n_rankings, ...)
-        The lesson that each ranking teaches.
-    """
-
-    def __init__(self, answers: Answers, lessons: IntArray) -> None:
-        self.answers = answers
-        self.lessons, kind = np.unique(lessons, axis=0, return_inverse=True)
-        self.kind = kind.reshape(-1)
-        self.points: list[int] = []
-        self.histories: list[tuple[int, ...]] = [()]
-        self.history_of = np.zeros(1, dtype=np.int64)
-        self.said = self._said()
-        self.untaught = self.said[0]
-
-    def says(self, point: int) -> IntArray:
-        """Return the answers of the untaught expert and of each group."""
-        groups = self.said[self.history_of, point]
-        return np.append(self.untaught[point], groups)
-
-    def update(self, point: int) -> None:
-        """Teach at a point: each group splits into one group per ranking."""
-        kinds = range(len(self.lessons))
-        self.points.append(point)
-        self.histories = [(*past, kind) for past in self.histories for kind in kinds]
-        groups = len(kinds) * self.history_of[:, np.newaxis] + self.kind
-        self.history_of = groups.reshape(-1)
-        self.said = self._said()
-
-    def _said(self) -> IntArray:
-        points = np.array(self.points, dtype=np.int64)
-        taught = np.array(self.histories, dtype=np.int64)
-        return np.stack([self.answers(points, self.lessons[past]) for past in taught])
-
-
 def majority_answers(members: IntArray) -> Answers:
     """Return the halving algorithm for a class of binary functions, rows of 0 and 1.
 
@@ -423,15 +379,10 @@ def majority_answers(members: IntArray) -> Answers:
     return answers
 
 
-def threshold_answers(learner: Learner, members: IntArray) -> Answers:
-    """Turn a learner of rankings into one of binary functions.
+def row_answers(learner: Learner, ranks: IntArray, members: IntArray) -> Answers:
+    """Return what the members, one for each row of ranks, say by a learner of rows."""
 
-    The learner sees the functions as rankings of two labels, "in" and "out".
-    """
-    ranks = np.stack([2 - members, 1 + members], axis=2)
-
-    def answers(points: IntArray, bits: IntArray) -> IntArray:
-        relevance = np.stack([bits, 1 - bits], axis=1)
+    def answers(points: IntArray, relevance: IntArray) -> IntArray:
         return np.asarray(members[learned_row(learner, ranks, points, relevance)])
 
     return answers
@@ -448,35 +399,59 @@ def draw_updates(
     if n_followers >= MAX_EXPERTS:
         raise ValueError(
             f"there must be at most {MAX_EXPERTS} experts, got {n_followers + 1} for "
-            f"{n_labels} labels and {n_updates} learning rounds. Take fewer rounds or "
-            "a smaller beta."
+            f"{n_labels} labels and {n_updates} learning rounds. Take fewer rounds."
         )
     return updated
 
 
+def _taught(
+    answers: Answers, lessons: IntArray, points: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return what a learner says after each history, and the history of each expert.
+
+    ``lessons`` has what each ranking teaches. Experts with the same lessons at all
+    ``points`` share a history.
+    """
+    kinds, kind = np.unique(lessons, axis=0, return_inverse=True)
+    histories = product(range(len(kinds)), repeat=points.size)
+    said = [answers(points, kinds[[*history]]) for history in histories]
+    history_of = np.zeros(1, dtype=np.int64)
+    for _ in points:
+        history_of = np.add.outer(len(kinds) * history_of, kind.ravel()).ravel()
+    return np.stack(said), history_of
+
+
 def play_rounds(
-    learners: list[TaughtLearner],
+    learners: list[tuple[Answers, IntArray]],
     choose: Callable[[IntArray], IntArray],
     stream: IntArray,
     updated: BoolArray,
 ) -> IntArray:
     """Return the choice of each expert in each round, (n_rounds, n_experts).
 
-    ``choose`` turns the answers of the learners, of shape (n_learners, n_groups), into
-    one choice per group of experts.
+    A learner comes with the lessons of the rankings. ``choose`` turns what the learners
+    say, (n_learners, n_experts), into choices. Until the last learning round, experts
+    with the same lessons so far are one.
     """
+    states = untaught = [_taught(*learner, stream[:0]) for learner in learners]
     rounds = []
-    for point, learn in zip(stream.tolist(), updated, strict=True):
-        rounds.append(choose(np.stack([inner.says(point) for inner in learners])))
-        for inner in learners if learn else []:
-            inner.update(point)
+    for stop, (point, learns) in enumerate(zip(stream, updated, strict=True), start=1):
+        says = [
+            np.append(first[0, point], said[history_of, point])
+            for (first, _), (said, history_of) in zip(untaught, states, strict=True)
+        ]
+        rounds.append(choose(np.stack(says)))
+        if learns:
+            points = stream[:stop][updated[:stop]]
+            states = [_taught(*learner, points) for learner in learners]
     # Without a learning round, the only expert is the one that never learns.
-    n_followers = learners[0].history_of.size if updated.any() else 0
-    repeats = [n_followers // (len(groups) - 1) for groups in rounds]
+    n_followers = states[0][1].size if updated.any() else 0
     return np.stack(
         [
-            np.append(groups[:1], np.repeat(groups[1:], times))
-            for groups, times in zip(rounds, repeats, strict=True)
+            np.append(
+                groups[0], np.repeat(groups[1:], n_followers // (groups.size - 1))
+            )
+            for groups in rounds
         ]
     )
 
@@ -490,7 +465,9 @@ def run_of_experts(
     *,
     largest: float,
     best_hypothesis_loss: float,
-    class_regret_bound: float,
+    cost_of_mistakes: float,
+    beta: float,
+    n_labels: int,
 ) -> OnlineExpertRun:
     """Run REWA over experts with known choices and losses, (n_rounds, n_experts).
 
@@ -504,6 +481,11 @@ def run_of_experts(
     below = rng.random_sample((n_rounds, 1)) * cumulative[:, -1:]
     drawn = (cumulative <= below).sum(axis=1)
     totals = losses.sum(axis=0)
+    # In expectation over the updates, the expert that is taught the best hypothesis
+    # makes the mistakes of the learning rounds, and n_rounds**(1 - beta) times as many
+    # in all rounds. The second term covers the search for this expert.
+    entropy = n_labels * math.log(n_labels)
+    search = largest * math.sqrt(2 * math.pow(n_rounds, 1 + beta) * entropy)
     return OnlineExpertRun(
         expected_loss=(weights * losses).sum(axis=1),
         best_expert_loss=float(totals.min()),
@@ -513,23 +495,8 @@ def run_of_experts(
         prediction=predictions[choices[np.arange(n_rounds), drawn]],
         expert_losses=totals,
         best_hypothesis_loss=best_hypothesis_loss,
-        class_regret_bound=class_regret_bound,
+        class_regret_bound=math.pow(n_rounds, 1 - beta) * cost_of_mistakes + search,
     )
-
-
-def class_regret(
-    cost_of_mistakes: float, largest: float, beta: float, n_rounds: int, n_labels: int
-) -> float:
-    """Return the regret of REWA against the class, in expectation over the updates.
-
-    The first term covers the mistakes of the expert that is taught the best hypothesis:
-    ``cost_of_mistakes`` in the learning rounds, and ``n_rounds ** (1 - beta)`` times
-    that in all rounds. The second covers the search for this expert, with ``largest``
-    the largest loss.
-    """
-    entropy = n_labels * math.log(n_labels)
-    unknown = largest * math.sqrt(2 * math.pow(n_rounds, 1 + beta) * entropy)
-    return math.pow(n_rounds, 1 - beta) * cost_of_mistakes + unknown
 
 
 def online_expert_run(
@@ -649,48 +616,39 @@ def online_expert_run(
     0.0
     """
     ranks = check_class(class_ranks)
-    n_hypotheses, _, n_labels = ranks.shape
+    n_hypotheses, n_points, n_labels = ranks.shape
     p = check_family(family, p, n_labels)
-    check_loss(loss)
-    check_learner(learner)
-    stream = check_points(points, "points", ranks.shape[1])
-    relevance = check_label_matrix(y, "y", (stream.size, n_labels))
+    stream = check_codes(points, "points", n_points, "n_rounds")
     n_grades = check_grades(n_labels, max_grade)
-    unknown = ~np.isin(relevance, range(n_grades))
-    if unknown.any():
-        raise ValueError(
-            f"y must hold grades 0 to max_grade = {max_grade}, got "
-            f"{shown(relevance[unknown].tolist()[0])}. Say by max_grade which could "
-            "come."
-        )
+    matrix = check_label_matrix(y, "y", (stream.size, n_labels))
+    relevance = check_codes(matrix, "y", n_grades, "n_rounds", "n_labels")
     rng = check_random_state(random_state)
     updated = draw_updates(beta, stream.size, n_labels, rng)
     rankings = all_rankings(n_labels)
     # Losses of all rankings at all relevances, for experts and hypotheses to look up.
-    rows = loss_table(loss, n_labels, n_grades)
-    check_member(loss, rows, n_labels, family, p)
-    table = np.stack([losses for _, losses in rows])
+    grades, table = loss_table(loss, n_labels, n_grades)
+    check_member(loss, grades, table, family, p)
     positive = table[table > TOLERANCE]
     smallest, largest = positive.min(initial=np.inf), positive.max(initial=0.0)
-    at_round = table[(relevance @ _place_values(n_grades, n_labels)).astype(np.int64)]
+    at_round = table[np.ravel_multi_index([*relevance.T], (n_grades,) * n_labels)]
     tops = range(1, p + 1) if family == "sum" else [p]
     learners = []
     for label, j in product(range(n_labels), tops):
-        members = in_top(ranks, j)[:, :, label]
-        answers = (
-            threshold_answers(learner, members)
-            if learner
-            else majority_answers(members)
-        )
-        learners.append(TaughtLearner(answers, in_top(rankings, j)[:, label]))
+        members, lessons = in_top(ranks, j)[:, :, label], in_top(rankings, j)[:, label]
+        if learner is None:
+            learners.append((majority_answers(members), lessons))
+        else:
+            # It sees the members as rankings of two labels, "in the top j" and "not".
+            two = np.stack([2 - members, 1 + members], axis=2)
+            answers = row_answers(learner, two, members)
+            learners.append((answers, np.stack([lessons, 1 - lessons], axis=1)))
 
     def ranked_by_votes(says: IntArray) -> IntArray:
         votes = says.reshape(n_labels, len(tops), -1).sum(axis=1)
-        order = np.argsort(-votes.T, axis=1, kind="stable")
-        return _number_of(rankings, np.argsort(order, axis=1) + 1)
+        return _number_of(rankings, rankdata(-votes, method="ordinal", axis=0).T)
 
     choices = play_rounds(learners, ranked_by_votes, stream, updated)
-    hypotheses = _number_of(rankings, ranks[:, stream])
+    hypotheses = _number_of(rankings, ranks)[:, stream]
     in_rounds = np.arange(stream.size)
     mistakes = math.nan if learner else len(learners) * math.log2(n_hypotheses)
     return run_of_experts(
@@ -701,9 +659,9 @@ def online_expert_run(
         rng,
         largest=largest,
         best_hypothesis_loss=float(at_round[in_rounds, hypotheses].sum(axis=1).min()),
-        class_regret_bound=class_regret(
-            largest**2 / smallest * mistakes, largest, beta, stream.size, n_labels
-        ),
+        cost_of_mistakes=largest**2 / smallest * mistakes,
+        beta=beta,
+        n_labels=n_labels,
     )
 
 
@@ -796,23 +754,18 @@ def online_threshold_run(
     (4,)
     """
     ranks = check_class(class_ranks)
-    n_hypotheses, _, n_labels = ranks.shape
-    stream = check_points(points, "points", ranks.shape[1])
-    truth = check_binary(y, stream.size, "round")
+    n_hypotheses, n_points, n_labels = ranks.shape
+    stream = check_codes(points, "points", n_points, "n_rounds")
+    truth = check_vector(y, "y", stream.size, unit="round")
+    truth = check_codes(truth, "y", 2, "n_rounds")
     label = check_between(label, "label", 0, n_labels - 1)
     j = check_between(j, "j", 1, n_labels)
-    check_learner(learner)
     rng = check_random_state(random_state)
     updated = draw_updates(beta, stream.size, n_labels, rng)
-    inner = learner or least_loss_learner("precision", j)
     members = in_top(ranks, j)[:, :, label]
-
-    def answers(seen: IntArray, relevance: IntArray) -> IntArray:
-        return np.asarray(members[learned_row(inner, ranks, seen, relevance)])
-
-    taught = TaughtLearner(answers, in_top(all_rankings(n_labels), j))
-    choices = play_rounds([taught], lambda says: says[0], stream, updated)
-    mistakes = math.nan if learner else float(n_hypotheses - 1)
+    inner = learner or least_loss_learner("precision", j)
+    learners = [(row_answers(inner, ranks, members), in_top(all_rankings(n_labels), j))]
+    choices = play_rounds(learners, lambda says: says[0], stream, updated)
     return run_of_experts(
         np.arange(2),
         choices,
@@ -821,17 +774,13 @@ def online_threshold_run(
         rng,
         largest=1.0,
         best_hypothesis_loss=float((members[:, stream] != truth).sum(axis=1).min()),
-        class_regret_bound=class_regret(mistakes, 1.0, beta, stream.size, n_labels),
+        cost_of_mistakes=math.nan if learner else float(n_hypotheses - 1),
+        beta=beta,
+        n_labels=n_labels,
     )
-
-
-def _place_values(base: int, n_digits: int) -> IntArray:
-    """Return the values of the digits of a number, the first digit the largest."""
-    return base ** np.arange(n_digits)[::-1]
 
 
 def _number_of(rankings: IntArray, ranks: IntArray) -> IntArray:
     """Return the numbers of ranks, (..., n_labels), in the list of all rankings."""
-    # The list is sorted, and so are its rows when read as numbers.
-    values = _place_values(rankings.shape[1] + 1, rankings.shape[1])
-    return np.searchsorted(rankings @ values, ranks @ values)
+    same = (rankings == ranks[..., np.newaxis, :]).all(axis=-1)
+    return np.asarray(same.argmax(axis=-1))

@@ -94,7 +94,9 @@ def pairwise_loss(ranked: RankedLabels) -> FloatArray:
     # quadratic.
     loss = np.zeros(ranked.y.shape[0])
     for grade in range(2, int(level.max(initial=1)) + 1):
-        loss += _misordered(ranked, level < grade, level == grade)
+        # Each worse label above counts twice, and one of an equal score once.
+        above, until = _counts_around(ranked, level < grade)
+        loss += ((level == grade) * (above + until)).sum(axis=1) / 2
     return loss
 
 
@@ -147,18 +149,7 @@ def _missed(ranked: RankedLabels, weights: FloatArray, gains: FloatArray) -> Flo
     # Rearrangement inequality: the best order is that of decreasing gains.
     best = (-np.sort(-gains, axis=1) * weights).sum(axis=1)
     # Rounding may take a loss of 0 below it.
-    loss: FloatArray = np.maximum(best - (gains * exact).sum(axis=1), 0.0)
-    return loss
-
-
-def _misordered(
-    ranked: RankedLabels, worse: BoolArray, better: BoolArray
-) -> FloatArray:
-    """Count the worse labels above better ones; equal scores are half a pair."""
-    # With groups of one label, above + until counts each worse label above twice.
-    above, until = _counts_around(ranked, worse)
-    pairs: FloatArray = (better * (above + until)).sum(axis=1) / 2
-    return pairs
+    return np.asarray(np.maximum(best - (gains * exact).sum(axis=1), 0.0))
 
 
 def _counts_around(
@@ -233,7 +224,7 @@ def multilabel_loss(
         If ``p`` is not an integer.
     ValueError
         If shapes differ or are empty, scores are not finite, relevance is not what the
-        loss needs, a choice is unknown, all weights are zero, or ``p`` is out of range,
+        loss needs, a choice is unknown, or ``p`` is out of range,
         missing, or given to a loss of all labels.
 
     See Also
@@ -292,9 +283,6 @@ def multilabel_loss(
     """
     values = multilabel_sample_losses(y_true, y_score, loss=loss, p=p, ties=ties)
     weight = check_sample_weight(sample_weight, values.size, unit="sample")
-    # np.average would raise a ZeroDivisionError, which names no parameter.
-    if weight is not None and weight.sum() == 0:
-        raise ValueError("sample_weight must not be zero for all samples.")
     return float(np.average(values, weights=weight))
 
 
@@ -396,8 +384,7 @@ def label_ranks(y_score: ArrayLike) -> IntArray:
            [1, 3, 2]])
     """
     scores = check_label_matrix(y_score, "y_score")
-    ranks: IntArray = rankdata(-scores, method="ordinal", axis=1).astype(np.int64)
-    return ranks
+    return np.asarray(rankdata(-scores, method="ordinal", axis=1), dtype=np.int64)
 
 
 def check_label_matrix(values: Any, name: str, shape: Any = (None, None)) -> FloatArray:
@@ -412,12 +399,10 @@ def check_label_matrix(values: Any, name: str, shape: Any = (None, None)) -> Flo
         ("n_samples", "n_labels"),
         remedy=" It has one column for each label, higher is better.",
     )
-    for what, got, asked in zip(
-        ("samples", "labels"), matrix.shape, shape, strict=True
-    ):
-        if asked not in (None, got):
+    for axis, what in enumerate(("samples", "labels")):
+        if shape[axis] not in (None, matrix.shape[axis]):
             raise ValueError(
-                f"{name} must have {asked} {what}, got shape {matrix.shape} "
+                f"{name} must have {shape[axis]} {what}, got shape {matrix.shape} "
                 "(inconsistent numbers of samples or labels)."
             )
     return matrix

@@ -26,6 +26,7 @@ from sklearn.utils import (
 from skrank_abstain._transaction import all_or_nothing, new_or_old
 from skrank_abstain._validation import (
     FloatArray,
+    check_choice,
     check_positive,
     check_positive_int,
     shown,
@@ -264,27 +265,16 @@ class OnlineMultilabelRanker(MultilabelRanker):
 
     def _start(self) -> None:
         """Check the parameters, take the experts and reset their losses."""
-        if not callable(self.loss) and self.loss != "misordered_share":
+        if not callable(self.loss):
+            check_choice(self.loss, "loss", ("misordered_share",))
+        check_positive(self.loss_bound, "loss_bound")
+        if self.eta is not None:
+            check_positive(self.eta, "eta")
+        names = {e[0] for e in self.experts if isinstance(e, tuple) and len(e) == 2}
+        if not names or len(names) < len(self.experts):
             raise ValueError(
-                "loss must be 'misordered_share' or a function (y_true, y_score) -> "
-                "losses of samples, as functools.partial(multilabel_sample_losses, "
-                f"loss='sum', p=3) of skrank_abstain.multilabel, got "
-                f"{shown(self.loss)}."
-            )
-        for name in ("loss_bound", "eta"):
-            value = getattr(self, name)
-            if value is not None:
-                check_positive(value, name)
-        if any(not isinstance(e, tuple) or len(e) != 2 for e in self.experts):
-            raise ValueError(
-                "experts must be a list of (name, expert) tuples, got "
-                f"{shown(self.experts)}."
-            )
-        names = [name for name, _ in self.experts]
-        if not names or len(set(names)) < len(names):
-            raise ValueError(
-                "experts must be a list of at least one (name, expert) tuple with "
-                f"different names, got the names {names}."
+                "experts must be a list of at least one (name, expert) tuple, with "
+                f"different names, got {shown(self.experts)}."
             )
         self.experts_ = [
             (name, _take_expert(name, expert, self.n_labels_))
@@ -303,13 +293,6 @@ class OnlineMultilabelRanker(MultilabelRanker):
         self._random = check_random_state(self.random_state)
 
     def _learn(self, X: Any, relevance: FloatArray) -> None:
-        learners = {n: e for n, e in self.experts_ if n in self._learners}
-        for name, expert in learners.items():
-            if is_classifier(expert) and not np.isin(relevance, (0.0, 1.0)).all():
-                raise ValueError(
-                    "y must be 0/1 for classifiers that learn along, got "
-                    f"{relevance.max():g} with the expert {name!r}. Use a regressor."
-                )
         # Advice is judged before experts learn from these samples.
         losses = np.stack(
             [self._losses(relevance, scores) for scores in self._advice(X)], axis=1
@@ -329,8 +312,9 @@ class OnlineMultilabelRanker(MultilabelRanker):
         self.regret_bound_ = regret_bound(
             len(self.experts_), self.n_rounds_, self.eta, self.loss_bound
         )
-        for expert in learners.values():
-            _teach(expert, X, relevance)
+        for name, expert in self.experts_:
+            if name in self._learners:
+                _teach(name, expert, X, relevance)
 
     def _losses(self, relevance: FloatArray, scores: FloatArray) -> FloatArray:
         if callable(self.loss):
@@ -339,9 +323,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
             values = misordered_share(rank_labels(relevance, scores, average=True))
         if values.shape != relevance.shape[:1]:
             raise ValueError(
-                f"loss must return one value per sample, {relevance.shape[0]}, got "
-                f"shape {values.shape}. multilabel_sample_losses of "
-                "skrank_abstain.multilabel does."
+                f"loss must return one value per sample, {relevance.shape[0]}, as "
+                f"multilabel_sample_losses does, got shape {values.shape}."
             )
         # The regret bound needs losses in this range; rounding over its edge does no
         # harm.
@@ -356,17 +339,14 @@ class OnlineMultilabelRanker(MultilabelRanker):
         return values
 
     def _advice(self, X: Any) -> list[FloatArray]:
-        """Return the scores of each expert."""
-        shape = (X.shape[0], self.n_labels_)
-        advice = []
-        for _, expert in self.experts_:
+        """Return the scores of each expert; all are 0 before it has learned."""
+        advice = [np.zeros((X.shape[0], self.n_labels_)) for _ in self.experts_]
+        for (_, expert), scores in zip(self.experts_, advice, strict=True):
             if isinstance(expert, np.ndarray):
                 # Rank 1 is the best, and so is the highest score.
-                advice.append(np.broadcast_to(-expert, shape).copy())
+                scores[:] = -expert
             elif is_fitted(expert):
-                advice.append(label_scores(expert, X, self.n_labels_))
-            else:
-                advice.append(np.zeros(shape))
+                scores[:] = label_scores(expert, X, self.n_labels_)
         return advice
 
     def _scores(self, X: Any) -> FloatArray:
@@ -444,18 +424,22 @@ def _take_expert(name: str, expert: Any, n_labels: int) -> Any:
         return expert
     if not hasattr(expert, "partial_fit"):
         raise TypeError(
-            "experts that are estimators must be fitted or have partial_fit, got "
-            f"{expert!r} for {name!r}. A fitted one loses its fit when it is cloned: "
-            "wrap it in sklearn.frozen.FrozenEstimator."
+            "experts that are estimators must be fitted, inside a FrozenEstimator, or "
+            f"have partial_fit, got {expert!r} for {name!r}."
         )
     return clone(expert)
 
 
-def _teach(expert: Any, X: Any, relevance: FloatArray) -> None:
+def _teach(name: str, expert: Any, X: Any, relevance: FloatArray) -> None:
     """Let an expert learn from some samples."""
     if not is_classifier(expert):
         expert.partial_fit(X, relevance)
         return
+    if not np.isin(relevance, (0.0, 1.0)).all():
+        raise ValueError(
+            "y must be 0/1 for classifiers that learn along, got "
+            f"{relevance.max():g} with the expert {name!r}. Use a regressor."
+        )
     # Both classes are named, since partial_fit refuses classes that come later.
     classes = [np.array([0, 1])] * relevance.shape[1]
     expert.partial_fit(X, relevance.astype(int), classes=classes)

@@ -1,31 +1,45 @@
-"""Base class of the multilabel rankers, and the linear one."""
+"""Multilabel rankers: the base class, linear scores, votes of binary classifiers."""
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
-from sklearn.base import BaseEstimator
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags, _safe_indexing, get_tags
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import (
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
 
 from skrank_abstain._saving import Saved
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
+    MOST_GRADES,
     FloatArray,
     IntArray,
+    check_choice,
     check_columns,
     check_positive_int,
     check_real,
     check_row_order,
+    shown,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.multilabel._losses import (
+    TOP_LOSSES,
     check_label_matrix,
+    check_top,
     label_ranks,
     misordered_share,
     rank_labels,
@@ -69,9 +83,8 @@ class MultilabelRanker(Saved, BaseEstimator):
         check_is_fitted(self, "n_labels_")
         return self._check_features(X, reset=False)
 
-    def _check_features(self, X: Any, *, reset: bool) -> Any:
-        """Check the columns of X, and that there are samples."""
-        return check_columns(self, X, reset=reset)
+    #: Checks the columns of X, and that there are samples.
+    _check_features = check_columns
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return a score of each label of each sample.
@@ -179,13 +192,11 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
             ]
             # The expected class: P(1) for 0/1 labels, and 0 for a label that was never
             # relevant, whose only class is 0.
-            scores = np.stack(
-                [
-                    p @ np.asarray(c, dtype=np.float64)
-                    for p, c in zip(proba, classes, strict=True)
-                ],
-                axis=1,
-            )
+            expected = [
+                p @ np.asarray(c, dtype=np.float64)
+                for p, c in zip(proba, classes, strict=True)
+            ]
+            scores = np.stack(expected, axis=1)
         else:
             scores = np.asarray(proba)
             if n_labels == 1 and scores.ndim == 2 and scores.shape[1] > 1:
@@ -199,7 +210,7 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
 
 
 def pairwise_logistic_objective(
-    params: FloatArray, X: Any, relevance: FloatArray, alpha: float, fit_intercept: bool
+    params: FloatArray, X: Any, relevance: FloatArray, alpha: float
 ) -> tuple[float, FloatArray]:
     """Return the objective of `LinearMultilabelRanker` and its gradient.
 
@@ -212,7 +223,6 @@ def pairwise_logistic_objective(
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     relevance : ndarray of shape (n_samples, n_labels), float64
     alpha : float
-    fit_intercept : bool
 
     Returns
     -------
@@ -224,7 +234,7 @@ def pairwise_logistic_objective(
     n_samples, n_features = X.shape
     weights = params.reshape(relevance.shape[1], -1)
     coef, intercept = weights[:, :n_features], weights[:, n_features:]
-    scores = X @ coef.T + intercept.T if fit_intercept else X @ coef.T
+    scores = X @ coef.T + intercept.sum(axis=1)
     slopes = np.empty(relevance.shape)
     total = logistic_over_label_pairs(np.ascontiguousarray(scores), relevance, slopes)
     gradient = np.empty_like(weights)
@@ -359,7 +369,7 @@ class LinearMultilabelRanker(MultilabelRanker):
         result = minimize(
             pairwise_logistic_objective,
             np.zeros(self.n_labels_ * n_columns),
-            args=(X, relevance, float(self.alpha), bool(self.fit_intercept)),
+            args=(X, relevance, float(self.alpha)),
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0},
@@ -375,9 +385,8 @@ class LinearMultilabelRanker(MultilabelRanker):
             )
         weights = result.x.reshape(self.n_labels_, n_columns)
         self.coef_ = weights[:, : X.shape[1]].copy()
-        self.intercept_ = (
-            weights[:, -1].copy() if self.fit_intercept else np.zeros(self.n_labels_)
-        )
+        # The sum over one column, or over none.
+        self.intercept_ = weights[:, X.shape[1] :].sum(axis=1)
         # No iteration is needed if no two labels differ in relevance, but scikit-learn
         # asks for at least one.
         self.n_iter_ = max(int(result.nit), 1)
@@ -389,5 +398,328 @@ class LinearMultilabelRanker(MultilabelRanker):
         )
 
     def _scores(self, X: Any) -> FloatArray:
-        scores: FloatArray = X @ self.coef_.T + self.intercept_
-        return scores
+        return np.asarray(X @ self.coef_.T + self.intercept_)
+
+
+def top_targets(
+    relevance: FloatArray, ranks: ArrayLike, ties: str
+) -> Iterator[FloatArray]:
+    """Yield, for each j in ``ranks``, whether labels are among the j most relevant.
+
+    Labels of equal relevance share the places that they compete for ("share": the
+    target is the probability of getting one when ties are broken at random), or the
+    labels of smaller index get them ("index"). Targets are in [0, 1]; the rows of each,
+    of shape (n_samples, n_labels), sum to ``min(j, n_labels)``.
+    """
+    methods = ("ordinal", "ordinal") if ties == "index" else ("min", "max")
+    best, worst = (rankdata(-relevance, method=by, axis=1) for by in methods)
+    for j in np.asarray(ranks):
+        # Labels of equal relevance compete for the places `best` to `worst`, and (j + 1
+        # - best) of these are among the first j.
+        yield np.clip((j + 1.0 - best) / (worst + 1.0 - best), 0.0, 1.0)
+
+
+def sample_weights(
+    relevance: FloatArray, ranks: IntArray, ties: str
+) -> FloatArray | None:
+    """Return weights of samples for targets of shared places; None for equal weights.
+
+    The most and the least relevant label of each sample are then as far apart in votes
+    as in relevance.
+    """
+    if ties == "index":
+        return None
+    # Without weights, a sample counts by the range of its votes. For the first rank
+    # alone that is 1 / r with r relevant labels, which is best for recall but not for
+    # the sum and precision losses.
+    votes = sum(top_targets(relevance, ranks, ties))
+    spread = np.ptp(np.asarray(votes), axis=1)
+    distance = np.ptp(relevance, axis=1)
+    weight = np.where(spread > 0, distance / np.where(spread > 0, spread, 1.0), 0.0)
+    # No weights if all are zero or equal; otherwise of mean one, so that penalties of
+    # the base learner keep their meaning.
+    varies = np.ptp(weight) > 1e-9 * weight.max(initial=0.0)
+    return weight / weight.mean() if varies else None
+
+
+class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
+    """Rank labels by votes: probabilities of binary problems, added up.
+
+    Each label gets one binary problem per threshold, each problem a clone of
+    ``estimator``, and each label its sum of predicted probabilities as a score.
+
+    Parameters
+    ----------
+    estimator : object
+        A probabilistic classifier. With ``thresholds="rank"`` and ties in ``y``, its
+        ``fit`` (in a Pipeline, that of the last step) has to take ``sample_weight``.
+    p : int, default=None
+        Number of top ranks that count, by default all.
+    loss : {"sum", "precision"}, default="sum"
+        The loss that `score` reports: ranks, cut off after ``p`` and weighted by
+        relevance, or the relevance missed by the top ``p``.
+    thresholds : {"grade", "rank"}, default="grade"
+        The questions of the binary problems. "grade": one problem for each grade but
+        the lowest, "is the relevance of the label at least this grade?". "rank": one
+        for each j, "is the label among the j most relevant of its sample?". With grades
+        ``p`` and ``loss`` do not matter for training; for 0/1 relevance this is binary
+        relevance. With ranks j runs up to ``p``; for the precision loss it is ``p``
+        only.
+    ties : {"share", "index"}, default="share"
+        How ``thresholds="rank"`` treats labels of equal relevance. They share the
+        places that they compete for, as if ties were broken at random, and samples are
+        weighted so that votes are as far apart as relevance; or the labels of smaller
+        index come first, as in [1]_.
+    n_jobs : int, default=None
+        Problems fitted at a time, as in joblib. The result does not depend on it.
+
+    Attributes
+    ----------
+    estimators_ : list of n_thresholds lists of n_labels estimators
+        A float in place of an estimator, the predicted probability, if the target is
+        the same for all samples.
+    thresholds_ : ndarray of shape (n_thresholds,)
+        The ranks j, or all grades except the lowest.
+    vote_weights_ : ndarray of shape (n_thresholds,), float64
+        Votes that a probability of one is worth: 1 for a rank, and for a grade the gap
+        to the one below.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Column names of X, where it has any.
+
+    See Also
+    --------
+    LinearMultilabelRanker : Fits all labels in one convex problem.
+    SelectiveMultilabelRanker : Says which pairs of labels it is not sure of.
+
+    Notes
+    -----
+    Both losses are linear in relevance, so labels are best ordered by ``E[y_i | x]``,
+    whatever ``p`` is. Votes for grades estimate just that. Votes for ranks estimate the
+    number of ``j`` up to ``p`` for which the label is among the top ``j``, in general
+    another order. With shared ties and weighted samples it is the best one if no sample
+    has more than two different relevances, 0/1 included. With ties broken by index it
+    is not, however many data there are.
+
+    A shared place is a target between 0 and 1. Such a sample comes twice, as a member
+    and as a non-member, weighted by the target and its complement; a base learner that
+    holds out rows will find such twins on both sides. Samples whose labels are all
+    equally relevant are left out of the problems for shared ranks.
+
+    One classifier is fitted for each label and threshold: for ranks at most
+    ``n_labels * (n_labels - 1)``, since all labels are among the ``n_labels`` best; for
+    grades at most ``30 * n_labels``, since more than 31 are refused.
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel
+       Ranking". NeurIPS 36.
+    .. [2] Dembczyński, Kotłowski and Hüllermeier (2012). "Consistent Multilabel Ranking
+       through Univariate Losses". ICML.
+    .. [3] Frank and Hall (2001). "A Simple Approach to Ordinal Classification". ECML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skrank_abstain.multilabel import ThresholdDecompositionRanker
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    >>> y = np.array([[2, 0, 1], [1, 0, 0], [0, 2, 1], [0, 2, 0]])
+    >>> ranker = ThresholdDecompositionRanker(LogisticRegression()).fit(X, y)
+    >>> ranker.thresholds_
+    array([1., 2.])
+    >>> ranker.predict_ranks([[-1.5], [1.5]])
+    array([[1, 3, 2],
+           [3, 1, 2]])
+    """
+
+    thresholds_: IntArray | FloatArray
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        p: int | None = None,
+        loss: str = "sum",
+        thresholds: str = "grade",
+        ties: str = "share",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.p = p
+        self.loss = loss
+        self.thresholds = thresholds
+        self.ties = ties
+        self.n_jobs = n_jobs
+
+    @all_or_nothing
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit a classifier for each label and threshold.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            Goes to the classifiers untouched. Where all targets are constant, none is
+            fitted, and nothing reads its values.
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better: 0/1 or grades; any numbers with
+            ``thresholds="rank"``.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter or an input breaks its rule, or ``y`` has more than 31
+            grades.
+        TypeError
+            If the estimator has no ``predict_proba``, or takes no ``sample_weight``
+            where samples have weights.
+        """
+        check_choice(self.loss, "loss", ("sum", "precision"))
+        check_choice(self.thresholds, "thresholds", ("grade", "rank"))
+        check_choice(self.ties, "ties", ("share", "index"))
+        if not hasattr(self.estimator, "predict_proba"):
+            raise TypeError(
+                "estimator must have predict_proba, since votes are probabilities, got "
+                f"{shown(self.estimator)}. Wrap it in "
+                "sklearn.calibration.CalibratedClassifierCV."
+            )
+        X, relevance = self._check_fit(X, y)
+        p = check_top(self.p, self.n_labels_, "loss", self.loss)
+        targets, weight = self._problems(relevance, p)
+        weight_name = _weight_name(self.estimator)
+        # Targets are made when workers ask for them; all at once they would take
+        # n_thresholds times the memory of y.
+        fitted = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_problem)(self.estimator, X, column, weight, weight_name)
+            for target in targets
+            for column in target.T
+        )
+        k = self.n_labels_
+        self.estimators_ = [fitted[i : i + k] for i in range(0, len(fitted), k)]
+        return self
+
+    def _problems(
+        self, relevance: FloatArray, p: int
+    ) -> tuple[Iterator[FloatArray], FloatArray | None]:
+        """Set thresholds and votes; return the targets of each, and weights."""
+        if self.thresholds == "grade":
+            grades = np.unique(relevance)
+            if grades.size > MOST_GRADES:
+                raise ValueError(
+                    f"y must have at most {MOST_GRADES} different values with "
+                    f"thresholds='grade', got {grades.size}. Round it, or use "
+                    "thresholds='rank'."
+                )
+            # sum_k (g_k - g_{k-1}) P(y >= g_k | x) = E[y | x] - g_0, by which labels
+            # are best ordered (thresholds as in Frank and Hall 2001).
+            self.thresholds_, self.vote_weights_ = grades[1:], np.diff(grades)
+            return ((relevance >= g).astype(np.float64) for g in grades[1:]), None
+        # All labels are among the n_labels best, so there is nothing to learn.
+        last = min(p, max(self.n_labels_ - 1, 1))
+        # H_i^j for all j <= p, or for j = p alone: learnability of the two families of
+        # losses rests on these (Theorems 4.1 and 4.2 of [1]_).
+        ranks = np.arange(1 if self.loss == "sum" else last, last + 1)
+        self.thresholds_, self.vote_weights_ = ranks, np.ones(ranks.size)
+        weight = sample_weights(relevance, ranks, self.ties)
+        return top_targets(relevance, ranks, self.ties), weight
+
+    def _scores(self, X: Any) -> FloatArray:
+        # Sorting by votes minimises <ranks, votes>: Algorithm 7 of [1]_ in one line.
+        votes = np.zeros((X.shape[0], self.n_labels_))
+        for weight, row in zip(self.vote_weights_, self.estimators_, strict=True):
+            for label, estimator in enumerate(row):
+                votes[:, label] += weight * _probability(estimator, X)
+        return votes
+
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """Return one minus the targeted loss, as a share of the largest possible.
+
+        Higher is better, in [0, 1]: 1 where no order has a lower loss, 0 where none has
+        a higher one.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better.
+
+        Returns
+        -------
+        score : float
+            ``1 - sum(loss) / sum(loss of the worst order)`` over samples. On the same
+            data it orders models as the mean loss does. 1 where no order matters.
+            Equal votes are in any order: the loss is its average over these.
+        """
+        scores, relevance = self._labelled(X, y)
+        p = check_top(self.p, self.n_labels_, "loss", self.loss)
+        loss = TOP_LOSSES[self.loss]
+        got, worst = (
+            float(loss(rank_labels(relevance, by, average=True), p).sum())
+            for by in (scores, -relevance)
+        )
+        # Relevance that is equal up to rounding has no order to lose.
+        rounding = 1e-12 * float(np.abs(relevance).sum())
+        return 1.0 - got / worst if worst > rounding else 1.0
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = copy.copy(get_tags(self.estimator).input_tags)
+        return tags
+
+
+def _weight_name(estimator: Any) -> str | None:
+    """Return the name under which ``fit`` takes sample weights, None if it does not."""
+    prefix = ""
+    while isinstance(estimator, Pipeline):
+        name, estimator = estimator.steps[-1]
+        prefix += f"{name}__"
+    takes = has_fit_parameter(estimator, "sample_weight")
+    return f"{prefix}sample_weight" if takes else None
+
+
+def _fit_problem(
+    estimator: Any,
+    X: Any,
+    target: FloatArray,
+    weight: FloatArray | None,
+    weight_name: str | None,
+) -> Any:
+    """Fit a clone to one target in [0, 1], or return the target if it is constant."""
+    some = np.ones(target.size, dtype=bool) if weight is None else weight > 0
+    # Classifiers refuse a single class; the constant target is the best prediction.
+    if np.ptp(target[some]) == 0:
+        return float(target[some][0])
+    inside, outside = (np.flatnonzero(some & part) for part in (target > 0, target < 1))
+    # No target is shared: each row comes once, and no sample_weight is needed.
+    if weight is None and inside.size + outside.size == target.size:
+        return clone(estimator).fit(X, (target > 0).astype(int))
+    if weight_name is None:
+        raise TypeError(
+            "estimator must take sample_weight in fit where labels share ranks or "
+            f"samples have weights, got {shown(estimator)}. Use thresholds='grade' or "
+            "ties='index', or another estimator."
+        )
+    share = np.ones(target.size) if weight is None else weight
+    # A target t between 0 and 1 is two rows, of weight t and 1 - t: for the log loss
+    # that is the same as the target itself.
+    rows = np.concatenate([inside, outside])
+    belongs = np.repeat([1, 0], [inside.size, outside.size])
+    weights = share[rows] * np.where(belongs, target[rows], 1.0 - target[rows])
+    return clone(estimator).fit(
+        _safe_indexing(X, rows), belongs, **{weight_name: weights}
+    )
+
+
+def _probability(estimator: Any, X: Any) -> Any:
+    """Return the probability of being within the threshold, shape (n_samples,)."""
+    if isinstance(estimator, float):
+        return np.full(X.shape[0], estimator)
+    column = list(estimator.classes_).index(1)
+    return estimator.predict_proba(X)[:, column]

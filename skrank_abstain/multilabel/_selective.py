@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +21,6 @@ from skrank_abstain._validation import (
     IntArray,
     check_fraction,
     check_row_order,
-    shown,
 )
 from skrank_abstain.estimators import BALToR, ModelWrapper
 from skrank_abstain.intake import (
@@ -37,7 +36,6 @@ from skrank_abstain.multilabel._losses import check_label_matrix
 from skrank_abstain.multilabel._ranker import MultilabelRanker, label_scores
 from skrank_abstain.pairs import PairDecisions, Ranking, check_item_id, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
-from skrank_abstain.scorers import describe
 from skrank_abstain.selection import PairTotals
 
 
@@ -99,18 +97,11 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     array([0, 0, 1, 1])
     """
     matrix = check_label_matrix(scores, "scores")
-    n_samples, n_labels = matrix.shape
-    # A feature for tie models that look at features; ScoreColumn ignores it.
-    label = np.tile(np.arange(n_labels, dtype=np.float64), n_samples)
-    relevance = None
-    if y is not None:
-        # Row by row, as the scores: both checks return C-ordered matrices.
-        relevance = check_label_matrix(y, "y", matrix.shape).ravel()
-    return LabelItems(
-        X=np.stack([matrix.ravel(), label], axis=1),
-        y=relevance,
-        qid=np.repeat(np.arange(n_samples), n_labels),
-    )
+    # Row by row, as the scores: both checks return C-ordered matrices.
+    relevance = None if y is None else check_label_matrix(y, "y", matrix.shape).ravel()
+    # The label is a feature for tie models that look at features.
+    sample, label = np.indices(matrix.shape).reshape(2, -1)
+    return LabelItems(np.stack([matrix.ravel(), label], axis=1), relevance, sample)
 
 
 class ScoreColumn(BaseEstimator):
@@ -276,7 +267,7 @@ default="misranking"
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Train the estimator unless it is fitted, then calibrate.
 
         Parameters
@@ -300,14 +291,20 @@ default="misranking"
         # BALToR checks it too, but only after the estimator was trained.
         check_fraction(self.coverage, "coverage", include_one=True)
         X, relevance = self._check_fit(X, y)
-        if relevance.shape[1] < 2:
-            raise ValueError(
-                "y must have at least 2 labels, whose order is in question, got shape "
-                f"{relevance.shape} (n_samples={relevance.shape[0]})."
-            )
+        if self.n_labels_ < 2:
+            raise ValueError(f"y must have at least 2 labels, got {relevance.shape}.")
         # Separate seeds, so that the split does not depend on later draws.
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
-        rows = self._fit_labels(X, y, int(seeds[0]))
+        # The type is kept: 0/1 stay integers. Not every sparse format has rows to take.
+        labels = y.tocsr() if issparse(y) else np.asarray(y)
+        # Samples are split one by one, like the items of one query: independent.
+        self.estimator_, self.prefit_, rows = self._train_or_take(
+            X.shape[0],
+            lambda size: split_for_calibration(
+                group_queries(None, X.shape[0]), size, int(seeds[0])
+            ),
+            lambda model, rows: clone(model).fit(_safe_indexing(X, rows), labels[rows]),
+        )
         samples = group_queries(np.arange(X.shape[0]), X.shape[0])
         hashes = hash_rows(X)
         self._fit_rows = find_repeats(hashes, samples, rows, relevance)
@@ -327,32 +324,6 @@ default="misranking"
         # With one sample, a scalar qid says that one query is meant.
         self._take(ranker.fit(items.X, items.y, items.qid if rows.size > 1 else 0))
         return self
-
-    def _fit_labels(self, X: Any, y: Any, seed: int) -> IntArray:
-        """Set ``estimator_``, and return the samples that are left to calibrate on."""
-        # The type is kept: 0/1 stay integers. Not every sparse format has rows to take.
-        y = y.tocsr() if issparse(y) else np.asarray(y)
-
-        def split(size: float) -> tuple[IntArray, IntArray]:
-            # Samples are split one by one, like the items of one query: they are
-            # independent.
-            return split_for_calibration(group_queries(None, X.shape[0]), size, seed)
-
-        def train(model: Any, rows: IntArray) -> Any:
-            try:
-                return clone(model).fit(_safe_indexing(X, rows), y[rows])
-            except ValueError as error:
-                if not _takes_one_label(model):
-                    raise
-                raise ValueError(
-                    f"estimator must take several labels, got {describe(model)}, which "
-                    "takes one: wrap it in sklearn.multiclass.OneVsRestClassifier or "
-                    "sklearn.multioutput.MultiOutputClassifier."
-                ) from error
-
-        found = self._train_or_take(X.shape[0], split, train)
-        self.estimator_, self.prefit_, rows = found
-        return rows
 
     _fitted_state: tuple[str, ...] = ("selective_ranker_", "n_labels_", "threshold_")
 
@@ -463,21 +434,12 @@ default="misranking"
             If columns do not match ``fit``, or ``item_id`` has not one value per label.
         """
         items = self.to_items(X)
+        if item_id is None:
+            item_id = np.arange(self.n_labels_)
         # All samples have the same labels, so checking one is enough.
-        one = group_queries(None, self.n_labels_)
-        try:
-            names = check_item_id(item_id, one)
-        except ValueError as error:
-            raise ValueError(
-                f"item_id must name each of the {self.n_labels_} labels once, got "
-                f"{shown(item_id)}."
-            ) from error
-        if names is None:
-            names = np.arange(self.n_labels_)
-        n_samples = items.X.shape[0] // self.n_labels_
-        return self.selective_ranker_.ranking(
-            items.X, items.qid, item_id=np.tile(names, n_samples)
-        )
+        names: Any = check_item_id(item_id, group_queries(None, self.n_labels_))
+        every = np.tile(names, items.qid.size // self.n_labels_)
+        return self.selective_ranker_.ranking(items.X, items.qid, item_id=every)
 
     def rank_intervals(self, X: Any) -> IntArray:
         """Return the best and the worst rank of each label that remain possible.
@@ -539,8 +501,7 @@ default="misranking"
         """
         items = self.to_items(X, y)
         decisions = self.selective_ranker_.predict_pairs(items.X, items.qid)
-        relevance = check_label_matrix(y, "y").ravel()
-        truth = np.sign(relevance[decisions.left] - relevance[decisions.right])
+        truth = np.sign(items.y[decisions.left] - items.y[decisions.right])
         correctness, completeness = correctness_completeness_score(
             truth.astype(np.int64), decisions.label, decisions.accepted
         )
@@ -563,9 +524,8 @@ default="misranking"
             Markdown, see `SelectiveRanker.report`. Its queries are the samples, its
             items their labels.
         """
-        check_is_fitted(self, "selective_ranker_")
-        ranker = self.selective_ranker_
         items = self.to_items(X, y)
+        ranker = self.selective_ranker_
         scored = ranker._scored(items.X, items.qid)
         hashes = hash_rows(self._check_samples(X))
         n_samples = items.qid.size // self.n_labels_
@@ -581,10 +541,8 @@ default="misranking"
             prefit=self.prefit_,
             note="; each label of a sample an item",
         )
-        data = ReportData(
-            facts, replace(scored, y=known).ascending, y is not None, rows, kinds
-        )
-        return write_report(data)
+        ascending = replace(scored, y=known).ascending
+        return write_report(ReportData(facts, ascending, y is not None, rows, kinds))
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the selective accuracy: correct predictions among accepted pairs.
@@ -614,12 +572,3 @@ default="misranking"
         """
         check_is_fitted(self, "selective_ranker_")
         return self.selective_ranker_.score(*self.to_items(X, y))
-
-
-def _takes_one_label(model: Any) -> bool:
-    """Whether the tags of an estimator say that it is a classifier of one label."""
-    tags = get_tags(model)
-    several = tags.target_tags.multi_output or (
-        tags.classifier_tags is not None and tags.classifier_tags.multi_label
-    )
-    return bool(is_classifier(model) and not several)

@@ -1,6 +1,6 @@
 """Pairs of items of one query: enumeration, labels, decisions, and the ranking."""
 
-from skrank_abstain.pairs._decisions import PairDecisions, bounds_of_orders
+from skrank_abstain.pairs._decisions import PairDecisions, Ranking, bounds_of_orders
 from skrank_abstain.pairs._memory import (
     ALL_PAIRS,
     BYTES_PER_PAIR,
@@ -19,7 +19,6 @@ from skrank_abstain.pairs._queries import (
     pair_labels,
     rows_by_place,
 )
-from skrank_abstain.pairs._ranking import Ranking
 from skrank_abstain.pairs._scores import (
     FEW_PAIRS,
     GapOutcomes,

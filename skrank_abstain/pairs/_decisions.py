@@ -1,4 +1,4 @@
-"""Decisions about pairs, and the pairs that go to a person."""
+"""What predictions return: decisions about pairs, and items in order."""
 
 from __future__ import annotations
 
@@ -220,7 +220,13 @@ class PairDecisions(Table):
         keep = self.abstained
         if within_top is not None:
             k = check_positive_int(within_top, "within_top")
-            keep = keep & self._within_top(k)
+            if self.place is None:
+                raise ValueError(
+                    "within_top needs place=, the place of each row of X in its query; "
+                    "predict_pairs and iter_pairs give it."
+                )
+            first = self.place <= k
+            keep = keep & first[self.left] & first[self.right]
         if deciding_top is not None:
             k = check_positive_int(deciding_top, "deciding_top")
             keep = keep & self._open_for_top(k)
@@ -236,16 +242,6 @@ class PairDecisions(Table):
             index = index[: check_positive_int(limit, "limit", minimum=0)]
         return self.take(index)
 
-    def _within_top(self, k: int) -> BoolArray:
-        """Mark pairs of two items that are both among the first k places."""
-        if self.place is None:
-            raise ValueError(
-                "within_top needs place=, the place of each row of X in its query; "
-                "predict_pairs and iter_pairs give it."
-            )
-        first: BoolArray = self.place <= k
-        return first[self.left] & first[self.right]
-
     def _open_for_top(self, k: int) -> BoolArray:
         """Mark pairs with an item whose membership of the top k is undecided."""
         if not len(self):
@@ -254,7 +250,9 @@ class PairDecisions(Table):
             np.concatenate([self.left, self.right]), return_inverse=True
         )
         left, right = inverse[: len(self)], inverse[len(self) :]
-        query = _query_of_items(left, right, rows.size)
+        # Pairs connect the items of a query.
+        links = coo_array((np.ones(len(self)), (left, right)), (rows.size, rows.size))
+        query = connected_components(links, directed=False)[1]
         sizes = np.bincount(query)
         if self.place is not None:
             # An item without any pair leaves a gap between the places of the others.
@@ -311,11 +309,101 @@ class PairDecisions(Table):
         }
 
 
-def _query_of_items(left: IntArray, right: IntArray, n_items: int) -> IntArray:
-    """Return the query of each item: pairs connect the items of a query."""
-    links = coo_array((np.ones(left.size), (left, right)), (n_items, n_items))
-    component: IntArray = connected_components(links, directed=False)[1]
-    return component
+class RankedItem(NamedTuple):
+    """One item of ``Ranking``, as Python values."""
+
+    qid: Any
+    item_id: Any
+    place: int
+    score: float
+    best: int
+    worst: int
+    open: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranking(Table):
+    """Items in order, with the ranks that decided pairs leave open.
+
+    Queries come in order of first appearance, and the items of a query by ``place``:
+    the rows read from top to bottom as a person would read them. Iterating over it
+    yields a named tuple for each item. Its fields are the columns of ``to_frame`` and
+    ``to_dicts``: ``qid``, ``item_id``, ``place``, ``score``, ``best``, ``worst``,
+    ``open``.
+
+    Attributes
+    ----------
+    qid : ndarray of shape (n_items,)
+        The query of the item.
+    item_id : ndarray of shape (n_items,)
+        Name of the item; its row position in X if no names were given.
+    place : ndarray of shape (n_items,), int64
+        1 is the top of the query. Items are placed by what the tie model compares: the
+        score, or what a feature-aware model makes of score and features. Equal ones
+        keep their row order.
+    score : ndarray of shape (n_items,), float64
+        What ``predict`` returns for the item. Higher is better.
+    best, worst : ndarray of shape (n_items,), int64
+        Best and worst rank that the accepted orders, and what follows from them, leave
+        open; ``best <= place <= worst``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> data = make_ranking(n_queries=30, random_state=0)
+    >>> ranker = BALToR(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    >>> ranking = ranker.ranking(data.data[:3], item_id=["Ann", "Bo", "Cy"])
+    >>> [(item.place, item.item_id) for item in ranking]
+    [(1, 'Ann'), (2, 'Cy'), (3, 'Bo')]
+    >>> bool((ranking.best <= ranking.place).all())
+    True
+    """
+
+    qid: NDArray[Any]
+    item_id: NDArray[Any]
+    place: IntArray
+    score: FloatArray
+    best: IntArray
+    worst: IntArray
+
+    def __len__(self) -> int:
+        return int(self.place.shape[0])
+
+    def __iter__(self) -> Iterator[RankedItem]:
+        columns = self._columns().values()
+        yield from map(RankedItem._make, python_rows(columns, len(self)))
+
+    def __repr__(self) -> str:
+        n_queries = int((self.place == 1).sum())
+        return (
+            f"Ranking(n_items={len(self)}, n_queries={n_queries}, "
+            f"open={int(self.open.sum())})"
+        )
+
+    @property
+    def open(self) -> BoolArray:
+        """Items whose rank is not settled, shape (n_items,), bool."""
+        return self.best < self.worst
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {name: getattr(self, name) for name in RankedItem._fields}
+
+    def _repr_html_(self) -> str:
+        first = {name: column[:SHOWN] for name, column in self._columns().items()}
+        bounds = zip(first["best"], first["worst"], strict=True)
+        texts: dict[str, Iterable[Any] | None] = {
+            # A single query needs no name.
+            "qid": first["qid"] if (self.place == 1).sum() > 1 else None,
+            "place": first["place"],
+            "item": first["item_id"],
+            "ranks left open": [f"{a} to {b}" if a < b else "" for a, b in bounds],
+        }
+        more = len(self) - len(first["place"])
+        caption = f"{self!r}: the highest score comes first; fit(X, -y) reverses it"
+        return html_of_rows(caption, texts, {"score": first["score"]}, more)
 
 
 def bounds_of_orders(

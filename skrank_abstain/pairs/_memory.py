@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
 from pathlib import Path
 
 #: Share of the available memory that a result may take.
@@ -10,6 +12,11 @@ _SHARE = 0.5
 #: Bytes of a pair without its qid: positions, difference, label, decision, risk, three
 #: probabilities.
 BYTES_PER_PAIR = 8 + 8 + 8 + 8 + 1 + 8 + 24
+#: Files of control groups of version 2 and of version 1: limit and use, in bytes.
+_LIMITS = (
+    ("memory.max", "memory.current"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+)
 PAIRS_OF_ONE_QUERY = (
     "Use evaluate, or the ranking or rank_intervals of a ranker that has them (no "
     "pairs at all), or name the pairs you want with pairs= of predict_pairs."
@@ -62,72 +69,39 @@ def check_graph_size(n_orders: int) -> None:
 def available_memory() -> int | None:
     """Return the bytes this process may still take; None if they are unknown.
 
-    The least of what the system, the control groups and the limit of the process
-    (``ulimit -v``) leave.
+    The least of what the system and the control groups leave.
     """
-    groups = _cgroup_memory(Path("/sys/fs/cgroup"))
-    limits = [_system_memory(), _process_memory(), *groups]
-    known = [limit for limit in limits if limit is not None]
-    return min(known) if known else None
+    known = [*_system_memory(), *_cgroup_memory(Path("/sys/fs/cgroup"))]
+    return min(known, default=None)
 
 
-def _system_memory() -> int | None:
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            # Not MemFree: the system gives up its caches when memory is asked for.
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
+def _system_memory() -> list[int]:
+    with suppress(OSError):
+        # Not MemFree: the system gives up its caches when memory is asked for.
+        text = Path("/proc/meminfo").read_text()
+        return [
+            1024 * int(kb) for kb in re.findall(r"^MemAvailable: *(\d+)", text, re.M)
+        ]
+    with suppress(AttributeError, OSError, ValueError):
         # Elsewhere all the memory of the machine: a loose guard is better than none.
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return None
+        return [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    return []
 
 
-def _process_memory() -> int | None:
-    try:
-        # Unix alone has this module, Linux alone this file.
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-    except (ImportError, OSError, ValueError, IndexError):
-        return None
-    if limit == resource.RLIM_INFINITY:
-        return None
-    return max(limit - pages * resource.getpagesize(), 0)
-
-
-def _cgroup_memory(root: Path) -> list[int | None]:
+def _cgroup_memory(root: Path) -> list[int]:
     """Return what each control group of this process leaves, versions 2 and 1."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        lines = []
-    found: list[int | None] = []
     # The root in any case: inside a container its limit stands there, whatever path the
     # host has for the group.
-    for line in ["::/", *lines]:
+    lines = ["::/"]
+    with suppress(OSError):
+        lines += Path("/proc/self/cgroup").read_text().splitlines()
+    found = []
+    for line in lines:
         controllers, group = line.split(":", 2)[1:]
-        # Version 2 names no controllers: there is one tree for all of them.
-        if controllers not in ("", "memory"):
-            continue
-        version_1 = controllers == "memory"
         folder = root / controllers / group.lstrip("/")
-        names = (
-            ("memory.limit_in_bytes", "memory.usage_in_bytes")
-            if version_1
-            else ("memory.max", "memory.current")
-        )
-        found.append(_remaining(folder / names[0], folder / names[1]))
+        for limit, usage in _LIMITS:
+            # Groups without a limit have no such file, or "max" in it.
+            with suppress(OSError, ValueError):
+                left = int((folder / limit).read_text())
+                found.append(max(left - int((folder / usage).read_text()), 0))
     return found
-
-
-def _remaining(limit: Path, usage: Path) -> int | None:
-    try:
-        # "max" means no limit.
-        return max(int(limit.read_text()) - int(usage.read_text()), 0)
-    except (OSError, ValueError):
-        return None

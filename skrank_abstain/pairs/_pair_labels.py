@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -164,8 +163,8 @@ def _meaning(kinds: list[Any], name: str) -> dict[Any, int]:
     unclear = "labels whose meaning is clear" if fitting else "labels that are known"
     raise ValueError(
         f"{name} must hold {unclear}, as (right, tie, left) preferred: {_KNOWN}; got "
-        f"{listed(_in_order(kinds))}. Say what yours mean with labels=(right, tie, "
-        "left), or labels=(right, left) without ties."
+        f"{listed(kinds)}. Say what yours mean with labels=(right, tie, left), or "
+        "labels=(right, left) without ties."
     )
 
 
@@ -193,15 +192,6 @@ def _named(kinds: list[Any], labels: Any, name: str) -> dict[Any, int]:
     if unknown:
         raise ValueError(
             f"{name} must hold nothing but the labels={tuple(written)!r}, got "
-            f"{listed(_in_order(unknown))} too. Leave those rows out, or write one of "
-            "the labels."
+            f"{listed(unknown)} too. Leave those rows out, or write one of the labels."
         )
     return meaning
-
-
-def _in_order(kinds: list[Any]) -> list[Any]:
-    """Sort labels that can be compared: rows may come in any order."""
-    comparable = all(isinstance(k, Real) for k in kinds) or all(
-        isinstance(k, str) for k in kinds
-    )
-    return sorted(kinds) if comparable else kinds

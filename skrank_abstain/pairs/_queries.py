@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skrank_abstain._validation import (
+    BoolArray,
     FloatArray,
     IntArray,
     check_relevance,
@@ -242,15 +243,10 @@ def check_pairs(pairs: ArrayLike, queries: Queries) -> tuple[IntArray, IntArray]
         )
     # Unsigned positions beyond int64 turn negative here. Negative ones are refused:
     # counting from the end would give wrong pairs unnoticed.
-    left, right = array[:, 0].astype(np.int64), array[:, 1].astype(np.int64)
-    _refuse_pair(
-        (left < 0)
-        | (left >= queries.n_items)
-        | (right < 0)
-        | (right >= queries.n_items),
-        array,
-        f"rows from 0 to {queries.n_items - 1}",
-    )
+    rows = np.array(array.T, dtype=np.int64, order="C")
+    left, right = rows
+    outside: Any = ((rows < 0) | (rows >= queries.n_items)).any(axis=0)
+    _refuse_pair(outside, array, f"rows from 0 to {queries.n_items - 1}")
     _refuse_pair(left == right, array, "two different rows")
     other = queries.codes[left] != queries.codes[right]
     _refuse_pair(other, array, "two rows of the same query")
@@ -323,7 +319,7 @@ def rows_by_place(values: FloatArray, queries: Queries) -> tuple[IntArray, IntAr
     return rows, place
 
 
-def _refuse_pair(bad: NDArray[np.bool_], array: NDArray[Any], rule: str) -> None:
+def _refuse_pair(bad: BoolArray, array: NDArray[Any], rule: str) -> None:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise ValueError(

@@ -249,9 +249,7 @@ class Scores(Value):
         Only pairs with a novel item are lost. A query of novel items keeps one of them,
         so that no query is empty.
         """
-        if self.novel is None:
-            return self
-        return self._apart(self.novel)
+        return self if self.novel is None else self._apart(self.novel)
 
     def of_groups(self, *groups: int) -> Self:
         """Return the sorted items, those of other groups at the end, each alone."""
@@ -452,7 +450,7 @@ def largest_gap(scores: Scores) -> float:
 
 def count_within(scores: Scores, cuts: ArrayLike) -> IntArray:
     """Count the pairs with gap at most each cut, O(n) each."""
-    from skrank_abstain._kernels.counting import count_within as count
+    from skrank_abstain._kernels.gaps import count_within as count
 
     here = scores.ascending
     return count(here.value, here.offsets, np.asarray(cuts, dtype=np.float64))
@@ -472,7 +470,7 @@ def gap_outcomes(scores: Scores) -> GapOutcomes:
     if "outcomes" not in here.known:
         largest = largest_gap(here)
         made = outcome_histogram(here.value, here.grades, here.offsets, largest)
-        here.known["outcomes"] = GapOutcomes(*made.points())
+        here.known["outcomes"] = GapOutcomes(*made)
     found: GapOutcomes = here.known["outcomes"]
     return found
 
@@ -510,10 +508,8 @@ def counts_by_gap(scores: Scores) -> tuple[FloatArray, FloatArray]:
     # Non-negative floats have the order of their bit patterns.
     pattern = (found.gap + 0.0).view(np.int64)
     key, entry = np.unique(pattern if exact else pattern >> _SHIFT, return_inverse=True)
-    entry = entry.reshape(-1)
     bins = 3 * entry + found.outcome + 1
-    counts = np.bincount(bins, found.weight, 3 * key.size).astype(np.float64)
-    counts = counts.reshape(-1, 3)
+    counts: Any = np.bincount(bins, found.weight, 3 * key.size).reshape(-1, 3)
     if exact:
         return key.view(np.float64), counts
     sums = np.bincount(entry, found.weight * found.gap, key.size)
@@ -541,17 +537,14 @@ def count_outcomes(
     counts : ndarray of shape (n_queries, n_cuts, 4), float64
         Concordant, tied, discordant, and untied pairs of equal values.
     """
-    from skrank_abstain._kernels import outcomes as kernels
+    from skrank_abstain._kernels.outcomes import count_outcomes as count
 
     here = scores.ascending
     if here.unit is not None:
         return _count_given(here, cuts, tolerance, weight)
-    value, y, offsets = here.value, here.grades, here.offsets
-    if weight is None:
-        found = kernels.count_outcomes(value, y, offsets, cuts, tolerance)
-        return found.astype(np.float64)
-    weight = weight[here.rows]
-    return kernels.weigh_outcomes(value, y, weight, offsets, cuts, tolerance)
+    weight = None if weight is None else weight[here.rows]
+    found = count(here.value, here.grades, here.offsets, cuts, tolerance, weight)
+    return found.astype(np.float64)
 
 
 def _count_given(
@@ -627,7 +620,7 @@ def semiorder_ranks(scores: Scores, order_from: float) -> IntArray:
     -------
     bounds : ndarray of shape (n_items, 2), int64
     """
-    from skrank_abstain._kernels.ranks import rank_bounds
+    from skrank_abstain._kernels.gaps import rank_bounds
 
     here = scores.ascending
     bounds = np.empty((here.value.size, 2), dtype=np.int64)

@@ -10,7 +10,7 @@ from skrank_abstain.report._content import (
     warn_of_few,
     write_report,
 )
-from skrank_abstain.report._facts import HEAD, RankerFacts, ReportData, row
 from skrank_abstain.report._page import Picture, Report, Section, Table, write_page
+from skrank_abstain.report._results import HEAD, RankerFacts, ReportData, row
 
 __all__ = ["Report"]

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
 from skrank_abstain._validation import FloatArray, check_loss
 from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.pairs import Scores
-from skrank_abstain.report._facts import RankerFacts, ReportData, as_number, as_percent
 from skrank_abstain.report._page import Report, Section, Table, write_page
-from skrank_abstain.report._results import sections_of_results
+from skrank_abstain.report._results import (
+    RankerFacts,
+    ReportData,
+    as_number,
+    sections_of_results,
+)
 from skrank_abstain.scorers import describe, numeric_columns
 from skrank_abstain.selection import RuleText
 
@@ -118,25 +121,27 @@ def _summary(data: ReportData) -> list[str]:
     )
     lines = [
         f"{accepted:.0f} of {pairs:.0f} pairs are decided "
-        f"({as_percent(totals.coverage)}): {accepted - ties:.0f} by an order, "
+        f"({_as_percent(totals.coverage)}): {accepted - ties:.0f} by an order, "
         f"{ties:.0f} by a tie; {pairs - accepted:.0f} are left to a person"
     ]
     if data.labelled and accepted:
-        lines.append(_what_is_right(data))
-    if data.labelled and accepted > ties:
-        wrong = as_percent(totals.misranking_rate)
-        lines.append(f"of the decided orders {wrong} are the wrong way round")
+        lines.append(
+            f"of the decided pairs that truly differ {_as_percent(totals.discordance)} "
+            "are in the wrong order (a called tie counts one half); by a coin 50 %"
+        )
+    if data.labelled and accepted and data.ranker.counts_errors:
+        lines.append(f"of the decided pairs {_as_percent(totals.accuracy)} are right")
+    elif data.labelled and accepted:
+        lines.append(
+            f"a decided pair loses {as_number(totals.selective_risk)} on average; a "
+            f"coin, or always a tie, would lose {as_number(totals.yardstick)}"
+        )
     return lines
 
 
-def _what_is_right(data: ReportData) -> str:
-    totals = data.totals
-    if data.ranker.counts_errors:
-        return f"of the decided pairs {as_percent(totals.accuracy)} are right"
-    return (
-        f"a decided pair loses {as_number(totals.selective_risk)} on average; a coin, "
-        f"or always a tie, would lose {as_number(totals.yardstick)}"
-    )
+def _as_percent(share: float) -> str:
+    """Return a share in percent."""
+    return "an undefined share" if np.isnan(share) else f"{100 * share:.1f} %"
 
 
 def _counted(data: ReportData) -> list[str]:
@@ -174,9 +179,14 @@ def _about_rule(ranker: RankerFacts, selected: str) -> list[str]:
     coverage = calibration.coverage(ranker.region)
     counts = calibration.accepted_by_query(ranker.region)
     low, high = coverage_interval(*counts, seed=calibration.seed)
+    what, bound = "its conditional risk", ranker.region.margin_of
+    if bound is not None:
+        what = (
+            "its margin, the probability of the opposite order less "
+            f"{bound:g} times that of a difference,"
+        )
     return [
-        "a pair is decided if its conditional risk is at most "
-        f"{ranker.threshold:.6g} ({selected})",
+        f"a pair is decided if {what} is at most {ranker.threshold:.6g} ({selected})",
         f"share of calibration pairs decided: {coverage:.4f}; 95 % interval for as "
         f"many new queries: {low:.2f} to {high:.2f}, which does not allow for the tie "
         "model fitting the calibration queries better than new ones",
@@ -263,25 +273,23 @@ def section_of_ends(
     missing values aside.
     """
     several = np.diff(items.offsets) > 1
-    if issparse(X) or not several.any():
+    if not several.any():
         return None
     ends = np.append(items.offsets[1:][several] - 1, items.offsets[:-1][several])
     rows = items.rows[ends]
     try:
         names, values = numeric_columns(_safe_indexing(X, rows))
-    except (TypeError, ValueError):  # an array with texts
+    except (TypeError, ValueError):  # texts, or a sparse matrix
         return None
-    # A column needs a finite value at each end.
-    halves = np.stack(np.split(values, 2))
-    known = np.all(np.isfinite(halves).any(axis=1), axis=0).tolist()
-    names = [name for name, is_known in zip(names, known, strict=True) if is_known]
-    found = np.ma.masked_invalid(halves[:, :, known])
-    first, last = found.mean(axis=1).data
-    spread = found.std(axis=(0, 1)).data
+    found = np.ma.masked_invalid(np.stack(np.split(values, 2)))
+    first, last = found.mean(axis=1).filled(np.nan)
+    spread = found.std(axis=(0, 1)).filled(0.0)
+    # NaN, which is sorted last, for a column without a finite value at an end.
     apart = np.abs(first - last) / np.where(spread > 0, spread, np.inf)
     table = [
         [str(names[k]), f"{first[k]:.4g}", f"{last[k]:.4g}"]
         for k in np.argsort(-apart, kind="stable")[:_N_FEATURES]
+        if not np.isnan(apart[k])
     ]
     if relevance is not None:
         top, bottom = np.split(relevance[rows], 2)

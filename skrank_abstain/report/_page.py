@@ -152,10 +152,7 @@ class Report(str):
             If matplotlib is not installed; no file is written.
         """
         if Path(path).suffix.lower() not in (".html", ".htm"):
-            raise ValueError(
-                f"path must end in .html or .htm, got {str(path)!r}: the report is "
-                "saved as a page. A browser can print it to other formats."
-            )
+            raise ValueError(f"path must end in .html or .htm, got {str(path)!r}.")
         text = _html(self._title, self._sections)
         Path(path).write_text(text, encoding="utf-8")
 

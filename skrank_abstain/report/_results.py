@@ -1,16 +1,15 @@
-"""The sections of a report about results: measured, expected and by group."""
+"""The results of a calibrated ranker on data: tables, curves and pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import pairwise
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import ZERO_ONE_LOSS, FloatArray, IntArray
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.displays import (
     GREY,
@@ -20,27 +19,21 @@ from skrank_abstain.displays import (
     draw_intervals,
     draw_reference,
 )
+from skrank_abstain.intake import AboutRows
 from skrank_abstain.metrics import area_of_prefixes, generalised_area
-from skrank_abstain.report._facts import (
-    HEAD,
-    RankerFacts,
-    ReportData,
-    as_interval,
-    as_number,
-    cells,
-    ratio_and_interval,
-    rows_of_decisions,
-    rows_of_pairs,
-    rows_of_places,
-    rows_of_queries,
-)
 from skrank_abstain.report._page import Picture, Section, Table
 from skrank_abstain.selection import (
+    Calibration,
+    Groups,
     PairTotals,
+    Region,
     RiskEngine,
     RiskProfile,
+    Rule,
     at_thresholds,
     cells_of,
+    confident_places,
+    place_results,
     tally_of,
 )
 
@@ -48,7 +41,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+HEAD = ("quantity", "value", "95 % interval")
 _TITLE = "On these data"
+_ALIKE = "each query counting alike"
+#: Confidence of the places of items in the table.
+_CONFIDENCE = 0.9
 #: Levels of risk at which the curve is known query by query.
 _LEVELS = 200
 #: Queries, or blocks of queries, behind the intervals of a curve; more add nothing.
@@ -61,27 +58,244 @@ _LONGEST_NAME = 32
 Area = Callable[[FloatArray, FloatArray], float]
 
 
+@dataclass(frozen=True, eq=False)
+class RankerFacts:
+    """Facts of a report about a calibrated ranker.
+
+    Attributes
+    ----------
+    name : str
+        Class of the ranker.
+    model : estimator
+        Scores the items.
+    prefit : bool
+        Whether the model was given fitted.
+    calibration : Calibration
+    region : object
+        The pairs that the rule accepts.
+    rule : Rule
+    answers_ties : bool, default=True
+        Whether a tie is a possible answer.
+    novelty : NoveltyTest or None, default=None
+    note : str, default=""
+        Ends the line about the model.
+    """
+
+    name: str
+    model: Any
+    prefit: bool
+    calibration: Calibration
+    region: Region
+    rule: Rule
+    answers_ties: bool = True
+    novelty: Any = None
+    note: str = ""
+
+    @property
+    def threshold(self) -> float:
+        """Highest conditional risk of a decided pair."""
+        return float(self.region.risk)
+
+    @property
+    def highest_loss(self) -> float:
+        """Largest loss of one answer."""
+        return float(self.calibration.loss.max())
+
+    @property
+    def counts_errors(self) -> bool:
+        """Whether the loss is the number of wrong answers."""
+        # The loss of a tie matters only if a tie is a possible answer.
+        answers = slice(None) if self.answers_ties else slice(None, None, 2)
+        return np.array_equal(self.calibration.loss[answers], ZERO_ONE_LOSS[answers])
+
+
+@dataclass(frozen=True, eq=False)
+class ReportData:
+    """A ranker and the data of a report.
+
+    Attributes
+    ----------
+    ranker : RankerFacts
+    items : Scores
+        Their outcomes are ignored unless ``labelled``.
+    labelled : bool
+    rows : AboutRows
+        Facts about the features.
+    groups : Groups or None
+        Groups of the queries.
+    counted : str, default=""
+        Numbers of items and pairs in words, derived from ``items`` by default.
+    ends : Section or None, default=None
+        Section about the first and the last items.
+    """
+
+    ranker: RankerFacts
+    items: Any
+    labelled: bool
+    rows: AboutRows
+    groups: Groups | None
+    counted: str = ""
+    ends: Section | None = None
+
+    @cached_property
+    def totals(self) -> PairTotals:
+        """Sums over the pairs of each query."""
+        ranker = self.ranker
+        return ranker.calibration.totals(ranker.region, self.items)
+
+
 def sections_of_results(data: ReportData) -> list[Section]:
     """Return sections about measured results, or expected ones without labels."""
     if not data.labelled:
         return [_expected(data), *_by_group(data)]
-    rows = [*rows_of_pairs(data), *rows_of_queries(data), *rows_of_places(data)]
+    rows = [*_rows_of_pairs(data), *_rows_of_queries(data), *_rows_of_places(data)]
     measured = [Section(_TITLE, [Table(HEAD, rows)]), *_by_group(data)]
     if not data.items.n_pairs:
-        rows = [cells(name, *[np.nan] * 3) for name in _areas(data.ranker)]
-        return [*measured, _about_order(rows)]
+        return measured
     curve = LossCurve.of(data.ranker.calibration.engine, data.items)
     return [
         *measured,
-        _about_order(_area_rows(curve, data.ranker), _curve_picture(curve, data)),
+        _about_order(curve, data),
         _about_risk(curve, data.ranker.highest_loss),
     ]
 
 
-def _about_order(rows: list[list[str]], *pictures: Picture) -> Section:
+def _rows_of_decisions(totals: PairTotals) -> list[list[str]]:
+    """Return the rows that need no labels."""
+    decided, ties = totals.accepted, totals.answered_tie
+    return [
+        row("coverage: share of pairs decided", decided, totals.pairs),
+        row("share of decided pairs answered with a tie", ties, decided),
+    ]
+
+
+def _rows_of_pairs(data: ReportData) -> list[list[str]]:
+    """Return the rows in which each pair counts alike."""
+    totals, most = data.totals, data.ranker.highest_loss
+    coverage, ties = _rows_of_decisions(totals)
+    pairs, decided, tied = totals.pairs, totals.accepted, totals.accepted_tied
+    same = "the same, had each decided pair been called a tie"
+    if data.ranker.counts_errors:
+        part, every, blind, most = totals.correct, totals.correct_all, tied, 1.0
+        name, what = "selective accuracy: decided pairs right", "accuracy"
+    else:
+        part, every, blind = totals.loss, totals.loss_all, totals.tie_loss
+        name, what = "loss per decided pair: one minus score", "loss per pair"
+        if totals.coin_loss.sum() < blind.sum():
+            same, blind = "the same, had a coin ordered each pair", totals.coin_loss
+    order = "discordance: decided pairs that differ in the wrong order (tie: half)"
+    wrong, orders = totals.misranked, totals.answered_order
+    rest, deferred = np.maximum(every - part, 0), pairs - decided
+    of_rest = f"{what} the model would have had on deferred pairs"
+    return [
+        coverage,
+        row(order, totals.discordant, totals.unlike),
+        row(name, part, decided, highest=most),
+        row(same, blind, decided, highest=most),
+        ties,
+        row("misranking rate: decided orders the wrong way round", wrong, orders),
+        row(f"{what} if every pair were decided", every, pairs, highest=most),
+        row(of_rest, rest, deferred, highest=most),
+    ]
+
+
+def _rows_of_queries(data: ReportData) -> list[list[str]]:
+    """Return the rows in which each query counts alike."""
+    # A query of one item has no pairs: its shares would be 0 / 0.
+    totals = data.totals.of_queries(data.totals.pairs > 0)
+    share, cost = totals.accepted / totals.pairs, totals.loss / totals.pairs
+    untied = totals.of_queries(totals.pairs > totals.tied)
+    differ = untied.pairs - untied.tied
+    wrong, unlike = untied.discordant / differ, untied.unlike / differ
+    risk = "selective risk: loss per decided pair"
+    if data.ranker.counts_errors:
+        risk = "selective risk: share of decided pairs wrong"
+    highest = data.ranker.highest_loss
+    return [
+        row(f"coverage, {_ALIKE}", share, np.ones(share.size)),
+        row(f"discordance, {_ALIKE}", wrong, unlike),
+        row(f"{risk}, {_ALIKE}", cost, share, highest=highest),
+    ]
+
+
+def _rows_of_places(data: ReportData) -> list[list[str]]:
+    """Return how often places with a confidence hold, if they can be had."""
+    known, items = data.ranker.calibration, data.items
+    if items.unit is not None:
+        return []
+    try:
+        shares = known.place_shares()
+        places = confident_places(shares, known.items.n_queries, items, _CONFIDENCE)
+    except ValueError:  # too few queries
+        return []
+    alike = f"places at {_CONFIDENCE:.0%} confidence"
+    names = "hold the true one", "mean width, of the query"
+    columns = [each[~np.isnan(each)] for each in place_results(places, items)]
+    return [
+        row(f"{alike}: {name}, {_ALIKE}", column, np.ones(column.size))
+        for name, column in zip(names, columns, strict=True)
+    ]
+
+
+def ratio_and_interval(
+    part: FloatArray, whole: FloatArray, *, highest: float = 1.0
+) -> tuple[float, float, float]:
+    """Return a ratio of totals over queries and the ends of its interval."""
+    value = part.sum() / whole.sum() if whole.sum() > 0 else np.nan
+    low, high = ratio_interval(part, whole)
+    # The interval is symmetric about the value: it may leave the possible range.
+    return value, max(low, 0.0), min(high, highest)
+
+
+def row(
+    name: str, part: FloatArray, whole: FloatArray, *, highest: float = 1.0
+) -> list[str]:
+    """Return the cells of a ratio of totals."""
+    value, low, high = ratio_and_interval(part, whole, highest=highest)
+    return [name, as_number(value), as_interval(low, high)]
+
+
+def as_number(value: float, digits: int = 4) -> str:
+    """Return a number as text."""
+    return "undefined" if np.isnan(value) else f"{value:.{digits}f}"
+
+
+def as_interval(low: float, high: float, digits: int = 4) -> str:
+    """Return an interval as text; undefined if all queries agree."""
+    return f"{low:.{digits}f} to {high:.{digits}f}" if low < high else "undefined"
+
+
+def _about_order(curve: LossCurve, data: ReportData) -> Section:
+    ranker, profile, pairs = data.ranker, curve.profile, curve.pairs.sum(axis=0)
+    # At all levels of risk, as in `metrics.aurc_loss`.
+    whole = np.cumsum(profile.n_pairs), np.cumsum(profile.loss)
+    rows = [
+        [name, as_number(area(*whole)), as_interval(*curve.interval_of_area(area))]
+        for name, area in _areas(ranker).items()
+    ]
+    what = "loss per decided pair"
+    if ranker.counts_errors:
+        what = "share of decided pairs wrong"
+    coverage = pairs / pairs[-1]
+    ends = _intervals(curve.loss, curve.pairs).clip(0, ranker.highest_loss)
+    display = RiskCoverageDisplay(
+        coverage=coverage,
+        selective_risk=curve.loss.sum(axis=0) / pairs,
+        band=np.column_stack([coverage, ends]),
+        name="observed",
+    )
+    point = data.totals.coverage, data.totals.selective_risk
+    picture = Picture(
+        "Risk-coverage curve, with the point of this threshold.",
+        f"The {what} if the least risky pairs are decided, from a few (left) to all "
+        "(right): observed, with 95 % intervals over queries at each coverage, and "
+        "predicted by the tie model.",
+        (6, 4),
+        partial(_draw_curve, display, curve.predicted / pairs, point, what),
+    )
     lead = "Over all thresholds; lower is better."
     title = "How well the risk tells which pairs to give up"
-    return Section(title, [lead, Table(HEAD, rows), *pictures])
+    return Section(title, [lead, Table(HEAD, rows), picture])
 
 
 def _areas(ranker: RankerFacts) -> dict[str, Area]:
@@ -94,50 +308,13 @@ def _areas(ranker: RankerFacts) -> dict[str, Area]:
             best: excess,
             f"AUGRC: {over} share of all pairs decided and wrong": generalised_area,
         }
+    # The best order is known if every mistake costs the same.
+    mistakes_cost_one = np.isin(ranker.calibration.loss, [0.0, 1.0]).all()
     return {
         f"AURC: {over} loss per decided pair": area_of_prefixes,
-        **({best: excess} if ranker.mistakes_cost_one else {}),
+        **({best: excess} if mistakes_cost_one else {}),
         f"AUGRC: {over} loss of decided pairs, per pair of all": generalised_area,
     }
-
-
-def _area_rows(curve: LossCurve, ranker: RankerFacts) -> list[list[str]]:
-    # At all levels of risk, as in `metrics.aurc_loss`.
-    profile = curve.profile
-    pairs, loss = np.cumsum(profile.n_pairs), np.cumsum(profile.loss)
-    return [
-        cells(name, area(pairs, loss), *curve.interval_of_area(area))
-        for name, area in _areas(ranker).items()
-    ]
-
-
-def _curve_picture(curve: LossCurve, data: ReportData) -> Picture:
-    ranker, pairs = data.ranker, curve.pairs.sum(axis=0)
-    what = "share of decided pairs wrong"
-    if not ranker.counts_errors:
-        what = "loss per decided pair"
-    coverage = pairs / pairs[-1]
-    ends = intervals(curve.loss, curve.pairs).clip(0, ranker.highest_loss)
-    display = RiskCoverageDisplay(
-        coverage=coverage,
-        selective_risk=curve.loss.sum(axis=0) / pairs,
-        band=np.column_stack([coverage, ends]),
-        name="observed",
-    )
-    return Picture(
-        "Risk-coverage curve, with the point of this threshold.",
-        f"The {what} if the least risky pairs are decided, from a few (left) to all "
-        "(right): observed, with 95 % intervals over queries at each coverage, and "
-        "predicted by the tie model.",
-        (6, 4),
-        partial(
-            draw_risk_coverage,
-            display=display,
-            predicted=curve.predicted / pairs,
-            threshold=(data.totals.coverage, data.totals.selective_risk),
-            what=what,
-        ),
-    )
 
 
 def _about_risk(curve: LossCurve, highest: float) -> Section:
@@ -153,9 +330,7 @@ def _about_risk(curve: LossCurve, highest: float) -> Section:
         "On the dotted line pairs are wrong as often as the tie model predicts. Above "
         "it the tie model is overconfident. Intervals are over queries.",
         (5, 4.2),
-        partial(
-            draw_reliability, predicted=predicted, observed=observed, interval=interval
-        ),
+        partial(_draw_reliability, predicted, observed, interval),
     )
     lead = "All pairs in tenths, by rising risk."
     return Section("Is the risk right?", [lead, Table(head, rows), picture])
@@ -169,14 +344,12 @@ def _expected(data: ReportData) -> Section:
     decided = data.totals.accepted.sum()
     count = np.cumsum(profile.n_pairs)
     risk = np.cumsum(profile.n_pairs * profile.risk)
-    expected = np.nan
-    if decided:
-        expected = np.interp(decided, [0, *count], [0, *risk]) / decided
+    expected = np.interp(decided, [0, *count], [0, *risk]) / (decided or np.nan)
     name = "expected loss per decided pair: mean of their risks"
     if ranker.counts_errors:
         name = "expected accuracy: mean probability of the answers given"
         expected = 1 - expected
-    rows = rows_of_decisions(data.totals)
+    rows = _rows_of_decisions(data.totals)
     rows.append([name, as_number(expected), "not measured"])
     lead = (
         "Nothing here was measured against labels. Expected values hold if these pairs "
@@ -189,17 +362,18 @@ def _expected(data: ReportData) -> Section:
 def _risk_picture(profile: RiskProfile, ranker: RankerFacts) -> Picture:
     calibration = ranker.calibration
     known = calibration.engine.tally(calibration.items).profile()
-    edges = np.linspace(0, ranker.calibration.engine.highest, 31)
+    edges = np.linspace(0, calibration.engine.highest, 31)
+    by_risk = ranker.region.margin_of is None
     shares = [
         np.histogram(pairs.risk, edges, weights=pairs.n_pairs)[0] / pairs.n_pairs.sum()
         for pairs in (profile, known)
     ]
     return Picture(
-        "Histogram of the conditional risk, with the threshold.",
+        f"Histogram of the conditional risk{', with the threshold' * by_risk}.",
         "Pairs by their conditional risk, here and in the calibration data. If the two "
         "differ, these data are not like those of calibration.",
         (6, 3.6),
-        partial(draw_risks, edges=edges, shares=shares, threshold=ranker.threshold),
+        partial(_draw_risks, edges, shares, ranker.threshold if by_risk else np.nan),
     )
 
 
@@ -263,7 +437,7 @@ def _table_of_groups(
         "Shares by group, with intervals.",
         f"By group: {', and '.join(panels)}. The dotted line is for all groups.",
         (4 * len(panels) + 1, 1.2 + 0.32 * len(names)),
-        partial(draw_groups, names=names, panels=panels),
+        partial(_draw_groups, names, panels),
     )
     note = (
         "In brackets 95 % intervals over queries, each by itself: one in twenty misses "
@@ -285,34 +459,31 @@ class LossCurve:
     Attributes
     ----------
     profile : RiskProfile
-    place : ndarray of shape (n_levels,), int64
-        Levels of the tables, as ascending entries of the profile.
     pairs, loss : ndarray of shape (n_units, n_levels), float64
         Number of pairs with at most each risk, and their loss. A unit is a query; if
         there are more than 2000 queries, a block of queries.
+    predicted : ndarray of shape (n_levels,), float64
+        Expected loss of the pairs up to each level.
     """
 
     profile: RiskProfile
-    place: IntArray
     pairs: FloatArray
     loss: FloatArray
+    predicted: FloatArray
 
     @classmethod
     def of(cls, engine: RiskEngine, items: Any) -> Self:
         """Add up labelled pairs, at least one, at up to 200 levels of risk."""
         profile = engine.tally(items).profile()
-        count = np.cumsum(profile.n_pairs)
         # Even steps in coverage; even steps in risk would not separate the many pairs
         # of nearly the same risk.
-        place = _cut(count, _LEVELS)
-        return cls(profile, place, *_tables(engine, items, profile.risk[place]))
-
-    @property
-    def predicted(self) -> FloatArray:
-        """Expected loss of the pairs up to each level, (n_levels,)."""
-        expected = np.cumsum(self.profile.risk * self.profile.n_pairs)
-        at_levels: FloatArray = expected[self.place]
-        return at_levels
+        place = _cut(np.cumsum(profile.n_pairs), _LEVELS)
+        tables = at_thresholds(engine, items, profile.risk[place])
+        n_queries = len(tables[0])
+        starts = np.unique(np.arange(_MOST_UNITS) * n_queries // _MOST_UNITS)
+        pairs, loss = (np.add.reduceat(table, starts, axis=0) for table in tables)
+        predicted = np.cumsum(profile.risk * profile.n_pairs)[place]
+        return cls(profile, pairs, loss, predicted)
 
     def interval_of_area(self, area: Area) -> tuple[float, float]:
         """Return the bootstrap interval of an area."""
@@ -350,7 +521,7 @@ class LossCurve:
             size / count[-1],
             np.diff(self.predicted[last], prepend=0.0) / size,
             loss.sum(axis=0) / size,
-            intervals(loss, pairs),
+            _intervals(loss, pairs),
         )
 
 
@@ -359,30 +530,11 @@ def _cut(count: FloatArray, n: int) -> IntArray:
     return np.unique(np.searchsorted(count, count[-1] * np.arange(1, n + 1) / n))
 
 
-def intervals(loss: FloatArray, pairs: FloatArray) -> FloatArray:
+def _intervals(loss: FloatArray, pairs: FloatArray) -> FloatArray:
     """Return an interval for each column of two tables, shape (n_columns, 2)."""
     # Symmetric about the mean, which may be near 0.
     ends: FloatArray = np.stack(ratio_interval(loss, pairs), axis=1)
     return np.maximum(ends, 0.0)
-
-
-def _tables(
-    engine: RiskEngine, items: Any, levels: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    n_queries = items.n_queries
-    if n_queries <= _MOST_UNITS:
-        return at_thresholds(engine, items, levels)
-    # In parts: a table of all queries would take more memory than the items.
-    edges = np.arange(_MOST_UNITS + 1) * n_queries // _MOST_UNITS
-    parts = []
-    for stretch in pairwise(range(0, _MOST_UNITS + 1, _MOST_UNITS // 20)):
-        first, stop = edges[list(stretch)]
-        part = items.ascending.stretch(first, stop)
-        tables = at_thresholds(engine, part, levels)
-        starts = edges[slice(*stretch)] - first
-        parts.append([np.add.reduceat(table, starts, axis=0) for table in tables])
-    pairs, loss = (np.concatenate(tables) for tables in zip(*parts, strict=True))
-    return pairs, loss
 
 
 def excess(count: FloatArray, errors: FloatArray) -> float:
@@ -396,30 +548,29 @@ def excess(count: FloatArray, errors: FloatArray) -> float:
     return area_of_prefixes(count, errors) - area_of_prefixes(*best)
 
 
-def draw_risk_coverage(
-    figure: Figure,
-    *,
+def _draw_curve(
     display: RiskCoverageDisplay,
     predicted: FloatArray,
-    threshold: tuple[float, float],
+    point: tuple[float, float],
     what: str,
+    figure: Figure,
 ) -> None:
-    """Draw the loss per decided pair at every coverage."""
+    """Draw the loss per decided pair at every coverage, and the one of a threshold."""
     # A copy, so that the report keeps no figure.
     display = replace(display).plot(figure.add_subplot())
     ax = display.ax_
     display.band_.set_label("95 %")
     draw_reference(ax, display.coverage, predicted, "predicted", "--")
-    if np.isfinite(threshold).all():
-        ax.axvline(threshold[0], color=PALETTE[1], ls=":", zorder=0)
-        ax.plot(*threshold, "o", color=PALETTE[1], label="this threshold")
+    if np.isfinite(point).all():
+        ax.axvline(point[0], color=PALETTE[1], ls=":", zorder=0)
+        ax.plot(*point, "o", color=PALETTE[1], label="this threshold")
     ax.set(xlabel="coverage: share of pairs decided", ylabel=what, xlim=(0, 1.02))
     ax.set_ylim(bottom=0)
     _put_legend(ax)
 
 
-def draw_reliability(
-    figure: Figure, *, predicted: FloatArray, observed: FloatArray, interval: FloatArray
+def _draw_reliability(
+    predicted: FloatArray, observed: FloatArray, interval: FloatArray, figure: Figure
 ) -> None:
     """Draw the observed against the predicted loss of pairs of similar risk."""
     ax = figure.add_subplot()
@@ -434,34 +585,27 @@ def draw_reliability(
     _put_legend(ax)
 
 
-def draw_groups(
-    figure: Figure, *, names: Sequence[str], panels: dict[str, tuple[FloatArray, float]]
+def _draw_groups(
+    names: list[str], panels: dict[str, tuple[FloatArray, float]], figure: Figure
 ) -> None:
     """Draw shares by group, side by side.
 
     Parameters
     ----------
-    figure : Figure
-    names : sequence of str
+    names : list of str
     panels : dict
         By label of the axis: an array (n_groups, 3) of values and the ends of their
         intervals, and the value over all groups.
+    figure : Figure
     """
     place = np.arange(len(names))
+    short = [n if len(n) <= _LONGEST_NAME else f"{n[:31]}…" for n in names]
     for k, (what, (shares, over_all)) in enumerate(panels.items()):
         ax = figure.add_subplot(1, len(panels), k + 1)
         value, low, high = shares.T
         ax.axvline(over_all, color=GREY, ls=":", label="all")
-        ax.errorbar(
-            value,
-            place,
-            xerr=[value - low, high - value],
-            fmt="o",
-            color=PALETTE[0],
-            capsize=2,
-            label="group, 95 %",
-        )
-        short = [n if len(n) <= _LONGEST_NAME else f"{n[:31]}…" for n in names]
+        style: Any = {"fmt": "o", "color": PALETTE[0], "label": "group, 95 %"}
+        ax.errorbar(value, place, xerr=[value - low, high - value], capsize=2, **style)
         # Users' names may contain dollar signs.
         ax.set_yticks(place, short if k == 0 else [""] * len(short), parse_math=False)
         ax.set(xlabel=what, xlim=(-0.02, 1.02), ylim=(len(names) - 0.5, -0.5))
@@ -469,33 +613,23 @@ def draw_groups(
         _put_legend(ax)
 
 
-def draw_risks(
-    figure: Figure, *, edges: FloatArray, shares: list[FloatArray], threshold: float
+def _draw_risks(
+    edges: FloatArray, shares: list[FloatArray], threshold: float, figure: Figure
 ) -> None:
-    """Draw shares of pairs by their risk, also of the calibration pairs if known."""
-    ax = figure.add_subplot()
-    here, *known = shares
+    """Draw shares of pairs by their risk: of these pairs, and in the calibration."""
+    ax, (here, known) = figure.add_subplot(), shares
     ax.stairs(here, edges, fill=True, color=PALETTE[0], alpha=0.4, label="these pairs")
-    for before in known:
-        ax.stairs(before, edges, color=GREY, ls="--", label="calibration pairs")
+    ax.stairs(known, edges, color=GREY, ls="--", label="calibration pairs")
     if edges[0] <= threshold <= edges[-1]:
-        ax.axvline(
-            threshold, color=PALETTE[1], ls=":", label="threshold (decided: left)"
-        )
+        label = "threshold (decided: left)"
+        ax.axvline(threshold, color=PALETTE[1], ls=":", label=label)
     ax.set(xlabel="conditional risk of a pair", ylabel="share of pairs")
     _put_legend(ax)
 
 
 def _put_legend(ax: Axes) -> None:
     # Above the axes, where the legend covers no data.
-    ax.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        borderaxespad=0.2,
-        frameon=False,
-        ncols=4,
-        fontsize="small",
-        handlelength=1.5,
-        columnspacing=1.2,
-    )
+    place: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
+    look: Any = {"fontsize": "small", "handlelength": 1.5, "columnspacing": 1.2}
+    ax.legend(frameon=False, ncols=4, **place, **look)
     ax.spines[["top", "right"]].set_visible(False)

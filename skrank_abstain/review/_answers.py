@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import (
-    BoolArray,
-    IntArray,
-    is_blank,
-    is_missing,
-    listed,
-    shown,
-)
+from skrank_abstain._validation import IntArray, is_blank, is_missing, listed, shown
 from skrank_abstain.pairs import Queries, read_columns, read_pair_labels
 
 _FLOAT = re.compile(r"-?\d+\.0")
@@ -106,8 +99,8 @@ class Answers:
         Position in the table that was given.
     reviewers : tuple of str
         Sorted.
-    changed : tuple of tuple of int
-        Rows of the table in which one reviewer answers differently about one pair.
+    changed : sequence of (int, ndarray)
+        Queries, and the rows in which one reviewer answers differently about one pair.
     """
 
     query: IntArray
@@ -117,40 +110,27 @@ class Answers:
     reviewer: IntArray
     row: IntArray
     reviewers: tuple[str, ...] = ()
-    changed: tuple[tuple[int, ...], ...] = ()
+    changed: Sequence[tuple[int, IntArray]] = ()
 
     def __len__(self) -> int:
         return int(self.query.size)
 
     @cached_property
-    def pair_start(self) -> IntArray:
-        """Where the answers about each pair start, shape (n_answered + 1,)."""
-        return _starts(np.stack([self.query, self.left, self.right]))
-
-    @cached_property
     def pair(self) -> IntArray:
         """Number of the answered pair of each answer, shape (n_answers,)."""
-        return np.repeat(np.arange(self.pair_start.size - 1), np.diff(self.pair_start))
+        pairs = np.stack([self.query, self.left, self.right])
+        return np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
+
+    @cached_property
+    def pair_start(self) -> IntArray:
+        """Where the answers about each pair start, shape (n_answered + 1,)."""
+        return np.searchsorted(self.pair, np.arange(self.pair.max(initial=-1) + 2))
 
 
-def _starts(columns: IntArray) -> IntArray:
-    """Return where runs of equal columns start, and the number of columns."""
-    n = columns.shape[1]
-    new = np.append(True, (columns[:, 1:] != columns[:, :-1]).any(axis=0))[:n]
-    return np.append(np.flatnonzero(new), n)
-
-
-def positions_in_queries(rows: IntArray, queries: Queries) -> IntArray:
-    """Return the position of each item in its query, given rows sorted by query."""
-    position = np.empty_like(rows)
-    starts = np.repeat(queries.offsets[:-1], queries.sizes)
-    position[rows] = np.arange(rows.size) - starts
-    return position
-
-
-def join_gold(answers: Any, gold: Any, *, by_name: bool) -> dict[str, list[Any]]:
+def _join_gold(
+    table: dict[str, list[Any]], right: dict[str, list[Any]]
+) -> dict[str, list[Any]]:
     """Return one table of answers, the rows of gold last, with `GOLD` as reviewer."""
-    table, right = (_columns(given, by_name=by_name) for given in (answers, gold))
     if "reviewer" in right:
         raise ValueError("gold must have no column reviewer: its answers are right.")
     n, n_gold = len(table["label"]), len(right["label"])
@@ -168,7 +148,11 @@ def join_gold(answers: Any, gold: Any, *, by_name: bool) -> dict[str, list[Any]]
 
 
 def take_answers(
-    answers: Any, queries: Queries, item_id: NDArray[Any] | None, labels: Any = None
+    answers: Any,
+    queries: Queries,
+    item_id: NDArray[Any] | None,
+    labels: Any = None,
+    gold: Any = None,
 ) -> Answers:
     """Check a table of answers and sort it.
 
@@ -184,6 +168,8 @@ def take_answers(
         None: the table names items by their row positions.
     labels : None or sequence of two or three values, default=None
         The labels for (right, left) or (right, tie, left) preferred.
+    gold : None or table, default=None
+        Answers that are known to be right, as ``answers`` without reviewers.
 
     Returns
     -------
@@ -202,18 +188,13 @@ def take_answers(
         by case alone, or the table holds decisions, whose labels nobody gave.
     """
     table = _columns(answers, by_name=item_id is not None)
+    if gold is not None:
+        table = _join_gold(table, _columns(gold, by_name=item_id is not None))
     left, right = _rows(table, queries, item_id)
-    bad = np.flatnonzero(left == right)
-    if bad.size:
-        raise ValueError(
-            "answers must be about two different items, got the same one twice in row "
-            f"{bad[0]} and {bad.size} such rows in all."
-        )
     label = _labels(table["label"], labels)
-    n = len(table["label"])
-    names = _check_known(table.get("reviewer", [_ANYONE] * n), "reviewer")
-    _check_times(table.get("time", []))
-    position = positions_in_queries(queries.order, queries)
+    n = label.size
+    names = _known(table.get("reviewer", [_ANYONE] * n), "reviewer")
+    position = np.argsort(queries.order) - queries.offsets[queries.codes]
     query, left, right = queries.codes[left], position[left], position[right]
     swapped = left > right
     left, right = np.where(swapped, (right, left), (left, right))
@@ -223,10 +204,17 @@ def take_answers(
     check_spelling(reviewers.tolist(), "answers")
     keys = np.stack([query, left, right, label, code.reshape(-1)])
     kept, row, number = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-    changed, dropped = _changed(kept, row, number.reshape(-1), table.get("time"))
-    query, left, right, label, reviewer = kept[:, ~dropped]
+    # A reviewer answers differently about a pair: the last answer counts.
+    pairs = np.unique(kept[[0, 1, 2, 4]], axis=1, return_inverse=True)[1].reshape(-1)
+    several = np.flatnonzero(np.bincount(pairs) > 1)
+    changed = [(kept[0, pairs == pair][0], row[pairs == pair]) for pair in several]
+    last, latest = np.zeros_like(row), np.zeros_like(row)
+    np.maximum.at(last, number.reshape(-1), _moments(table.get("time", [None] * n)))
+    np.maximum.at(latest, pairs, last)
+    counts = last == latest[pairs]
+    query, left, right, label, reviewer = kept[:, counts]
     spelled = tuple(reviewers.tolist())
-    return Answers(query, left, right, label, reviewer, row[~dropped], spelled, changed)
+    return Answers(query, left, right, label, reviewer, row[counts], spelled, changed)
 
 
 def check_spelling(names: Iterable[str], parameter: str) -> None:
@@ -268,13 +256,19 @@ def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
     return found or {name: [] for name in _NEEDED}
 
 
-def _check_known(column: list[Any], name: str, remedy: str = "") -> list[str]:
-    for number, value in enumerate(column):
-        if is_missing(value):
-            raise ValueError(
-                f"answers must name {name} in every row, got {value!r} in row {number}."
-                f"{remedy}"
-            )
+def _refuse(bad: Any, rule: str, got: Sequence[Any], remedy: str = "") -> None:
+    """Raise an error that names the first bad row, and counts them, if there is one."""
+    if len(bad):
+        raise ValueError(
+            f"answers must {rule}, got {shown(got[bad[0]])} in row {bad[0]} and "
+            f"{len(bad)} such rows in all.{remedy}"
+        )
+
+
+def _known(column: list[Any], name: str, remedy: str = "") -> list[str]:
+    """Return identifiers as texts; none may be missing."""
+    missing = [k for k, value in enumerate(column) if is_missing(value)]
+    _refuse(missing, f"name {name} in every row", column, remedy)
     return [as_text(value) for value in column]
 
 
@@ -284,49 +278,39 @@ def _rows(
     """Return the rows of X of the two items of each answer."""
     query_names = [as_text(value) for value in queries.values]
     qid = _queries_named(table, query_names, by_row=item_id is None)
-    names = np.arange(queries.n_items) if item_id is None else item_id
+    given = np.arange(queries.n_items) if item_id is None else item_id
+    names = [as_text(name) for name in (given if qid else ())]
     items: dict[str, dict[str, int]] = {query: {} for query in query_names}
-    for row, name in enumerate(names if qid else []):
+    for row, name in enumerate(names):
         query = query_names[queries.codes[row]]
-        if items[query].setdefault(as_text(name), row) != row:
+        if items[query].setdefault(name, row) != row:
             raise ValueError(
                 "item_id and qid must differ as texts, since answers name them so, got "
-                f"{as_text(name)!r} of query {query!r} twice."
+                f"{name!r} of query {query!r} twice."
             )
-    every = {name: row for own in items.values() for name, row in own.items()}
     remedy = " Without item_id= the items are row positions, pair.left and pair.right."
-    sides = [_check_known(table[side], side, remedy) for side in ("left", "right")]
-    known = [every if query is None else items.get(query, {}) for query in qid]
-    rows = np.array(
-        [
-            [own.get(name, -1) for own, name in zip(known, side, strict=True)]
-            for side in sides
-        ],
-        dtype=np.int64,
-    ).reshape(2, -1)
+    sides = [_known(table[side], side, remedy) for side in ("left", "right")]
+    every = {name: row for row, name in enumerate(names)}
+
+    def row_of(query: str | None, name: str) -> int:
+        return (every if query is None else items.get(query, {})).get(name, -1)
+
+    rows = np.array([[*map(row_of, qid, side)] for side in sides], dtype=np.int64)
     if "pair_id" in table:
-        of_row = [query_names[code] for code in queries.codes.tolist()]
-        _follow_pair_ids(rows, qid, sides, table["pair_id"], items, of_row)
-    kind, hint = "an item_id", ""
+        _follow_pair_ids(rows, qid, sides, table["pair_id"], items)
+    kind, remedy = "an item_id", ""
     if item_id is None:
         kind = "row positions of X"
-        hint = " Pass item_id= as when the questions were asked."
-    for side, found, written in zip(("left", "right"), rows, sides, strict=True):
-        bad = np.flatnonzero(found < 0)
-        if bad.size:
-            query, name = qid[bad[0]], written[bad[0]]
-            raise ValueError(
-                f"answers must name items of X by {kind}, and the query that they are "
-                f"in, got {side}={name!r}{'' if query is None else f', qid={query!r}'} "
-                f"in row {bad[0]}, and {bad.size} such rows in all.{hint}"
-            )
+        remedy = " Pass item_id= as when the questions were asked."
+    rule = f"name items of X by {kind}, and the query that they are in"
+    for side, own, written in zip(("left", "right"), rows, sides, strict=True):
+        got = [{"qid": q, side: name} for q, name in zip(qid, written, strict=True)]
+        _refuse(np.flatnonzero(own < 0), rule, got, remedy)
     left, right = rows
+    pairs = [*zip(*sides, strict=True)]
+    _refuse(np.flatnonzero(left == right), "be about two different items", pairs)
     other = np.flatnonzero(queries.codes[left] != queries.codes[right])
-    if other.size:
-        raise ValueError(
-            "answers must be about two items of one query, got items of different ones "
-            f"in row {other[0]} and {other.size} such rows in all."
-        )
+    _refuse(other, "be about two items of one query", pairs)
     return left, right
 
 
@@ -336,7 +320,6 @@ def _follow_pair_ids(
     sides: list[list[str]],
     ids: list[Any],
     items: dict[str, dict[str, int]],
-    query_of: list[str],
 ) -> None:
     """Find items whose names a spreadsheet changed, such as 007, by the id of the pair.
 
@@ -351,55 +334,53 @@ def _follow_pair_ids(
         Of the pairs, one for each answer.
     items : dict
         Rows of X by query and item.
-    query_of : list of str of length n_items
-        Query of each row of X.
 
     Raises
     ------
     ValueError
         If an id is that of another pair.
     """
+    of_row = {
+        row: (query, name) for query in items for name, row in items[query].items()
+    }
     ours = [k for k, value in enumerate(ids) if is_pair_id(value)]
-    names = {row: name for own in items.values() for name, row in own.items()}
-    named = {qid[k] for k in ours if (rows[:, k] < 0).any()}
+    lost = {qid[k] for k in ours if (rows[:, k] < 0).any()}
     # A changed qid names no query: look through all.
     pairs = pairs_by_id(
-        {q: own for q, own in items.items() if q in named or named - items.keys()}
+        {q: own for q, own in items.items() if q in lost or lost - items.keys()}
     )
+    wrong = []
     for k in ours:
         left, right = rows[:, k].tolist()
+        found = pairs.get(ids[k], ())
         if min(left, right) >= 0:
-            if query_of[left] != query_of[right]:
-                continue  # refused later
-            same = pair_id(query_of[left], names[left], names[right])[0] == ids[k]
-        else:
-            found = pairs.get(ids[k])
-            if found is None:
-                continue
+            (query, one), (_, other) = of_row[left], of_row[right]
+            if pair_id(query, one, other)[0] != ids[k]:
+                wrong.append(k)
+        elif found:
             # A name that is still known, or still the same number, tells the sides.
+            written = [_number(side[k]) for side in sides]
+            names = [_number(of_row[row][1]) for row in found]
             turned = left == found[1] or right == found[0]
-            if max(left, right) < 0:
-                written = [_number(side[k]) for side in sides]
-                turned = written == [_number(names[row]) for row in found[::-1]]
+            turned |= left == right and written == names[::-1]
             rows[:, k] = found[::-1] if turned else found
-            same = max(left, right) < 0 or max(left, right) in found
-        if not same:
-            raise ValueError(
-                f"answers must have the pair_id of their items, got {ids[k]!r} of "
-                f"another pair in row {k}: a column was sorted or moved without the "
-                "others. Restore it, or drop the column pair_id if the items are right."
-            )
+            if not {left, right} <= {-1, *found}:
+                wrong.append(k)
+    remedy = (
+        " A column was sorted or moved without the others: restore it, or drop the "
+        "column pair_id if the items are right."
+    )
+    _refuse(wrong, "have the pair_id of their items", ids, remedy)
 
 
 def _queries_named(
     table: dict[str, list[Any]], query_names: list[str], *, by_row: bool
 ) -> Sequence[str | None]:
     """Return the query that each answer names; None where none is needed."""
-    one_query = len(query_names) == 1 and all(map(is_blank, table.get("qid", [])))
-    if "qid" in table and not one_query:
-        return _check_known(table["qid"], "qid")
-    n = len(table["label"])
-    if len(query_names) > 1 and not by_row and n:
+    n, several = len(table["label"]), len(query_names) > 1
+    if "qid" in table and (several or not all(map(is_blank, table["qid"]))):
+        return _known(table["qid"], "qid")
+    if several and not by_row and n:
         raise ValueError(
             "answers must have a column qid, since an item_id may be in several queries"
             f", got {listed(table)}."
@@ -418,22 +399,16 @@ def _number(value: Any) -> Any:
 def _labels(column: list[Any], labels: Any) -> IntArray:
     if not column:
         return np.empty(0, dtype=np.int64)
-    for number, value in enumerate(column):
-        if isinstance(value, list | tuple | dict | set | np.ndarray):
-            raise TypeError(
-                "answers must have one label in every row, as left, same or right, got "
-                f"{shown(value)} in row {number}."
-            )
-    values = np.empty(len(column), dtype=object)
-    blank = [k for k, value in enumerate(column) if is_blank(value)]
-    if blank:
-        raise ValueError(
-            "answers must have a label in every row, got none in row "
-            f"{blank[0]} and {len(blank)} such rows in all: drop the rows without an "
-            "answer, as review.read_answers does with a file of tasks."
-        )
+    kinds = (list, tuple, dict, set, np.ndarray)
+    several = [isinstance(each, kinds) for each in column]
+    bad = [k for k, each in enumerate(column) if several[k] or is_blank(each)]
+    remedy = (
+        " Drop the rows without an answer, as review.read_answers does with a file of "
+        "tasks."
+    )
+    _refuse(bad, "have one label in every row", column, remedy)
     # In a file all labels are texts, and a frame may have made 1.0 of 1.
-    values[:] = [_number(value) for value in column]
+    values = np.array([_number(value) for value in column], dtype=object)
     if labels is not None:
         if np.ndim(labels) == 1:
             labels = [_number(label) for label in labels]
@@ -454,57 +429,14 @@ def _labels(column: list[Any], labels: Any) -> IntArray:
     return label
 
 
-def _check_times(time: list[Any]) -> None:
-    """Refuse times that are missing or cannot be compared."""
-    for number, value in enumerate(time):
-        if is_missing(value):
-            raise ValueError(
-                f"answers must have a time in every row, got {value!r} in row {number}:"
-                " fill it in, or drop the column."
-            )
-        try:
-            _ = value < time[0]
-        except TypeError:
-            raise TypeError(
-                "answers must have times of one kind, got "
-                f"{time[0]!r} in row 0 and {value!r} in row {number}."
-            ) from None
-
-
-def _changed(
-    kept: IntArray, row: IntArray, number: IntArray, time: list[Any] | None
-) -> tuple[tuple[tuple[int, ...], ...], BoolArray]:
-    """Find where a reviewer answers differently about a pair.
-
-    Parameters
-    ----------
-    kept : ndarray of shape (5, n_kept), int64
-        Different answers: query, left, right, label and reviewer.
-    row : ndarray of shape (n_kept,), int64
-        The first row of each in the table.
-    number : ndarray of shape (n_rows,), int64
-        Which of them each row of the table is.
-    time : list of object, or None
-
-    Returns
-    -------
-    changed : tuple of tuple of int
-        First rows of such answers.
-    dropped : ndarray of shape (n_kept,), bool
-        Those that a later answer replaces.
-    """
-    last: dict[int, Any] = {}
-    for answer, moment in zip(number.tolist(), time or [], strict=False):
-        last[answer] = max(last.get(answer, moment), moment)
-    dropped = np.zeros(row.size, dtype=bool)
-    changed = []
-    by_reviewer = np.lexsort(kept[[4, 2, 1, 0]])
-    starts = _starts(kept[[0, 1, 2, 4]][:, by_reviewer])
-    for members in np.split(by_reviewer, starts[1:-1]):
-        if members.size < 2:
-            continue
-        changed.append(tuple(sorted(row[members].tolist())))
-        if last:
-            latest = max(last[member] for member in members.tolist())
-            dropped[members] = [last[member] < latest for member in members.tolist()]
-    return tuple(changed), dropped
+def _moments(time: list[Any]) -> IntArray:
+    """Return the place of each time among all; alike without times."""
+    if not any(value is not None for value in time):
+        return np.zeros(len(time), dtype=np.int64)
+    missing = [k for k, value in enumerate(time) if is_missing(value)]
+    remedy = " Fill it in, or drop the column."
+    _refuse(missing, "have a time in every row", time, remedy)
+    try:
+        return np.unique(np.array(time, dtype=object), return_inverse=True)[1]
+    except TypeError as error:
+        raise TypeError(f"answers must have times of one kind: {error}.") from error

@@ -6,7 +6,7 @@ import heapq
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import count, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,11 +130,11 @@ class PairObjective(QuestionObjective):
         """Return by how much each answer is expected to lower the expected loss."""
         from skrank_abstain.review._worth import pair_values
 
-        given = posterior.given_grades(left, right)
+        slot, worse, tied, _, joint = posterior.given_grades(left, right)
         # Of confusing the orders, an order for a tie, a tie for an order.
         losses = np.array([loss[0, 2], loss[0, 1], loss[1, 0]])
         return pair_values(
-            *(left, right, given.slot, given.worse, given.tied, given.joint),
+            *(left, right, slot, worse, tied, joint),
             *(posterior.prior.tied, answer_proba, losses),
         )
 
@@ -168,11 +168,10 @@ class TopObjective(QuestionObjective):
         """Return by how much each answer is expected to raise the expected DCG."""
         from skrank_abstain.review._worth import top_values
 
-        given = posterior.given_grades(left, right)
+        slot, _, _, gain, joint = posterior.given_grades(left, right)
         return top_values(
-            *(left, right, given.slot, posterior.answered.tree, given.gain),
-            *(given.joint, posterior.prior.tied, answer_proba),
-            *(posterior.expected_gain, self.depth),
+            *(left, right, slot, posterior.answered.tree, gain, joint),
+            *(posterior.prior.tied, answer_proba, posterior.expected_gain, self.depth),
         )
 
 
@@ -272,7 +271,7 @@ def questions_of_query(
 
 
 def choose_questions(
-    streams: Iterable[Iterator[Question]], n: int, per_query: int | None, *, equal: bool
+    streams: Iterable[Iterator[Question]], n: int, per_query: int | str | None
 ) -> list[tuple[int, Question]]:
     """Choose the most useful questions of all queries.
 
@@ -281,33 +280,25 @@ def choose_questions(
     streams : iterable of iterator of Question
         One for each query.
     n : int
-    per_query : int or None
-        At most this many of each query.
-    equal : bool
-        Whether all queries have their turn before one has another.
+    per_query : int, "equal" or None
+        At most this many of each query; or all have their turn before one has another.
 
     Returns
     -------
     chosen : list of (query, Question)
         By falling value.
     """
-    each: list[Iterator[Question]] = []
-    chosen: list[tuple[int, Question]] = []
-    waiting: list[tuple[int, float, int, int, Question]] = []
+    equal = per_query == "equal"
+    limit = None if isinstance(per_query, str) else per_query
 
-    def push(query: int, turn: int) -> None:
-        for question in islice(each[query], 1):
-            rank = turn if equal else 0
-            heapq.heappush(waiting, (rank, -question.value, query, turn, question))
+    def turns(query: int, stream: Iterator[Question]) -> Iterator[tuple[Any, ...]]:
+        for turn, question in enumerate(islice(stream, limit)):
+            yield turn if equal else 0, -question.value, query, question
 
-    for query, stream in enumerate(streams):
-        each.append(islice(stream, per_query))
-        push(query, 0)
-    while waiting and len(chosen) < n:
-        _, _, query, turn, question = heapq.heappop(waiting)
-        chosen.append((query, question))
-        if len(chosen) < n:
-            push(query, turn + 1)
+    # A question may be worth more than the one before it in its query: `merge` compares
+    # only the next question of each query, and forms no other.
+    best = islice(heapq.merge(*map(turns, count(), streams)), n)
+    chosen = [(query, question) for _, _, query, question in best]
     return sorted(chosen, key=lambda one: -one[1].value)
 
 

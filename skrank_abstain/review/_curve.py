@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from itertools import compress, islice
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,7 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.metrics import find_ranker
-from skrank_abstain.pairs import pair_labels
+from skrank_abstain.pairs import PairDecisions, pair_labels
 from skrank_abstain.review._choosing import OBJECTIVES, QuestionObjective
 from skrank_abstain.review._judging import check_reviewer_error
 from skrank_abstain.review._review import EQUAL, Review
@@ -34,7 +32,6 @@ _SHARES = (
     " They are shares of all pairs: n questions are "
     "n / len(ranker.predict_pairs(X, qid))."
 )
-_WORDS = np.array(["right", "same", "left"])
 
 
 def review_curve(
@@ -155,30 +152,33 @@ default="pairs"
     if not len(pairs):
         raise ValueError("qid must leave a query with two items: there are no pairs.")
     truth = pair_labels(relevance, pairs.left, pairs.right)
-    crowd = _Crowd(relevance, names, rates, noticeable, gold, rng)
     # Pairs of equal risk are asked in random order, not in that of the rows.
     shuffled = rng.permutation(len(pairs))
+    said = np.empty((0, 6), dtype=np.int64)  # as _answer() returns it
     points = []
     for share in shares.tolist():
         goal = round(share * len(pairs))
-        step = max(1, -(-(goal - len(crowd.given)) // rounds))
-        while len(crowd.given) < goal:
-            n = min(step, goal - len(crowd.given))
+        step = max(1, -(-(goal - len(said)) // rounds))
+        while len(said) < goal:
+            n = min(step, goal - len(said))
             if objective in _COMPARISONS:
-                by_risk = objective == "riskiest"
-                left, right = _unasked(review, crowd, shuffled, n, by_risk=by_risk)
+                new = _unasked(review, objective, shuffled, said, n)
             else:
-                asked = review.ask(n, objective=objective)
-                left, right = asked.left, asked.right
-            if not left.size:
+                new = review.ask(n, objective=objective)
+            if not len(new):
                 break
-            crowd.ask(left, right)
-            review = crowd.review(review, known)
+            answers = _answer(new, relevance, rates, noticeable, gold, rng)
+            said = np.append(said, answers, axis=0)
+            review = _review(review, said, np.array(names), known)
+        # The most probable label of each pair, as expected_accuracy counts it.
+        proba = np.asarray(review.decisions.proba)
+        tied = np.abs(proba[:, 2] - proba[:, 0]) <= EQUAL
+        likely = np.where(tied, 0, proba.argmax(axis=1) - 1)
         points.append(
             {
-                "share": len(crowd.given) / len(pairs),
-                "asked": len(crowd.given),
-                "accuracy": float(np.mean(_most_probable(review) == truth)),
+                "share": len(said) / len(pairs),
+                "asked": len(said),
+                "accuracy": float(np.mean(likely == truth)),
                 "expected_accuracy": review.expected_accuracy,
                 "ndcg": _ndcg(review, relevance),
                 "reviewer_error": review.reviewer_error_,
@@ -187,79 +187,59 @@ default="pairs"
     return {name: np.array([point[name] for point in points]) for name in points[0]}
 
 
-def _most_probable(review: Review) -> IntArray:
-    """Return the most probable label of each pair, as expected_accuracy counts it."""
-    proba = np.asarray(review.decisions.proba)
-    likely: IntArray = proba.argmax(axis=1) - 1
-    likely[np.abs(proba[:, 2] - proba[:, 0]) <= EQUAL] = 0
-    return likely
+def _answer(
+    pairs: PairDecisions,
+    relevance: FloatArray,
+    rates: FloatArray,
+    noticeable: float,
+    gold: float,
+    rng: np.random.RandomState,
+) -> IntArray:
+    """Let a random reviewer answer about each pair.
 
-
-@dataclass
-class _Crowd:
-    """Reviewers who know the relevance, and err.
-
-    ``given`` maps the rows of each pair to the label and the reviewer of its answer,
-    ``sure`` the rows of some to the right label.
+    Returns the columns left, right, label and reviewer, and the right label and whether
+    a gold answer tells it.
     """
-
-    relevance: FloatArray
-    names: list[str]
-    rates: FloatArray
-    noticeable: float
-    gold: float
-    rng: np.random.RandomState
-    given: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-    sure: dict[tuple[int, int], int] = field(default_factory=dict)
-
-    def ask(self, left: IntArray, right: IntArray) -> None:
-        """Let one of them answer about each pair of rows."""
-        rng, n = self.rng, left.size
-        gap = self.relevance[left] - self.relevance[right]
-        label = np.where(np.abs(gap) < self.noticeable, 0, np.sign(gap)).astype(int)
-        right_label = np.sign(gap).astype(int).tolist()
-        reviewer = rng.randint(len(self.names), size=n)
-        wrong = rng.random_sample(n) < self.rates[reviewer]
-        turn = rng.choice([-1, 1], n)
-        other = np.where(label == 0, turn, np.where(turn > 0, -label, 0))
-        label = np.where(wrong, other, label)
-        pairs = [*zip(left.tolist(), right.tolist(), strict=True)]
-        answers = zip(label.tolist(), reviewer.tolist(), strict=True)
-        self.given.update(zip(pairs, answers, strict=True))
-        if self.gold:
-            known = rng.random_sample(n) < self.gold
-            self.sure.update(compress(zip(pairs, right_label, strict=True), known))
-
-    def review(self, before: Review, known: Any) -> Review:
-        """Return a review of all answers, with the error rates that are known."""
-        label, reviewer = np.array([*self.given.values()]).T
-        names = np.array(self.names)[reviewer]
-        table = _table(self.given, label) | {"reviewer": names}
-        if isinstance(known, dict):
-            known = {name: known[name] for name in known if name in names} or None
-        gold = _table(self.sure, np.array([*self.sure.values()])) if self.sure else None
-        return Review.of(before.items, table, known, gold)
+    n, gap = len(pairs), relevance[pairs.left] - relevance[pairs.right]
+    label = np.where(np.abs(gap) < noticeable, 0, np.sign(gap))
+    reviewer = rng.randint(rates.size, size=n)
+    wrong = rng.random_sample(n) < rates[reviewer]
+    turn = rng.choice([-1, 1], n)
+    other = np.where(label == 0, turn, np.where(turn > 0, -label, 0))
+    label = np.where(wrong, other, label)
+    sure = rng.random_sample(n) < gold if gold else np.zeros(n)
+    columns = pairs.left, pairs.right, label, reviewer, np.sign(gap), sure
+    return np.stack(columns, axis=1).astype(np.int64)
 
 
-def _table(
-    pairs: Iterable[tuple[int, int]], label: IntArray
-) -> dict[str, NDArray[Any]]:
-    left, right = np.array([*pairs]).T
-    return {"left": left, "right": right, "label": _WORDS[label + 1]}
+def _review(before: Review, said: IntArray, names: NDArray[Any], known: Any) -> Review:
+    """Return a review of all answers, with the error rates that are known."""
+    left, right, label, reviewer, truth, sure = said.T
+    answers = {
+        "left": left,
+        "right": right,
+        "label": label,
+        "reviewer": names[reviewer],
+    }
+    if isinstance(known, dict):
+        known = {name: known[name] for name in known if name in answers["reviewer"]}
+    sure = sure == 1
+    gold = {"left": left[sure], "right": right[sure], "label": truth[sure]}
+    labels = (-1, 0, 1)
+    return Review.of(before.items, answers, known, gold if sure.any() else None, labels)
 
 
 def _unasked(
-    review: Review, crowd: _Crowd, order: IntArray, n: int, *, by_risk: bool
-) -> tuple[IntArray, IntArray]:
-    """Return the first n pairs of rows that were not asked, or the riskiest of them."""
-    pairs = review.decisions
-    if by_risk:
+    review: Review, objective: Any, order: IntArray, said: IntArray, n: int
+) -> PairDecisions:
+    """Return the first n pairs that were not asked, or the riskiest of them."""
+    pairs, n_items = review.decisions, review.items.queries.n_items
+    if objective == "riskiest":
         risk = np.asarray(pairs.risk)
         order = order[np.argsort(-risk[order], kind="stable")]
-    rows = zip(pairs.left[order].tolist(), pairs.right[order].tolist(), strict=True)
-    new = (pair for pair in rows if pair not in crowd.given)
-    left, right = np.array([*islice(new, n)], dtype=np.int64).reshape(-1, 2).T
-    return left, right
+    asked = said[:, 0] * n_items + said[:, 1]
+    is_new = ~np.isin(pairs.left * n_items + pairs.right, asked)
+    return pairs.take(order[is_new[order]][:n])
 
 
 def _ndcg(review: Review, relevance: FloatArray) -> float:
@@ -272,8 +252,7 @@ def _ndcg(review: Review, relevance: FloatArray) -> float:
     # Without item_id= items have their row positions as names.
     place[np.asarray(ranking.item_id)] = ranking.place
     found = []
-    for query in range(queries.n_queries):
-        of_query = queries.rows(query)
+    for of_query in map(queries.rows, range(queries.n_queries)):
         gain = gains[of_query]
         if gain.size > 1 and gain.any():
             found.append(ndcg_score([gain], [-place[of_query]], k=10, ignore_ties=True))
@@ -295,10 +274,9 @@ def _check_budgets(budgets: ArrayLike) -> FloatArray:
 
 def _check_error(error: Any) -> tuple[list[str], FloatArray]:
     """Return the names and the error rates of the reviewers."""
-    by_name = error if isinstance(error, Mapping) else {"reviewer": error}
-    if not by_name:
+    rates = error if isinstance(error, Mapping) else {"reviewer": error}
+    if not rates:
         raise ValueError("error must name at least one reviewer, got {}.")
-    rates = [
-        check_real(rate, "error", 0, 1, include_high=False) for rate in by_name.values()
-    ]
-    return [str(name) for name in by_name], np.array(rates)
+    for rate in rates.values():
+        check_real(rate, "error", 0, 1, include_high=False)
+    return [str(name) for name in rates], np.array([*rates.values()], dtype=np.float64)

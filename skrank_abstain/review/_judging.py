@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -17,10 +17,9 @@ from skrank_abstain._validation import (
     IntArray,
     check_real,
     listed,
-    shown,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import Queries, html_of_rows
+from skrank_abstain.pairs import Queries
 from skrank_abstain.review._answers import GOLD, Answers, check_spelling
 
 #: Prior error rate, about ties and about orders, worth `_PRIOR_ANSWERS` answers of each
@@ -37,8 +36,7 @@ _STILL = 1e-5
 _IMPROBABLE = 0.05
 
 
-@dataclass(frozen=True, eq=False)
-class Reviewers:
+class Reviewers(NamedTuple):
     """Error rates of reviewers, each of shape (n_reviewers,), float64.
 
     Attributes
@@ -72,10 +70,7 @@ class Reviewers:
             Answers by true labels, both -1, 0, +1. A wrong answer about a tie names
             either order.
         """
-        turned, missed, split = (
-            np.clip(rate, _INSIDE, 1 - _INSIDE)
-            for rate in (self.turned, self.missed, self.split)
-        )
+        turned, missed, split = np.clip(self[1:], _INSIDE, 1 - _INSIDE)
         right, half = 1 - turned - missed, split / 2
         rows = [
             [right, half, turned],
@@ -98,42 +93,23 @@ class Reviewers:
         likelihood: FloatArray = np.exp(np.maximum(total - highest, -600.0))
         return likelihood
 
-    def to_html(self, heading: str, answers: Answers, error_se: FloatArray) -> str:
-        """Return a table for notebooks: answers and error rates by reviewer."""
-        names = answers.reviewers
-        counts = np.bincount(answers.reviewer, minlength=len(names))
-        texts = {"reviewer": names, "answers": counts}
-        rates = {
-            "wrong": self.error,
-            "standard error": error_se,
-            "untied pair, order reversed": self.turned,
-            "untied pair, called a tie": self.missed,
-            "tie, called an order": self.split,
-        }
-        return html_of_rows(heading, texts, rates, 0)
-
 
 def check_reviewer_error(reviewer_error: Any) -> float | dict[str, float] | None:
     """Check None, a rate or {reviewer: rate}."""
-
-    def check(rate: Any) -> float:
-        # Who guesses is wrong in two thirds of the cases.
-        return check_real(rate, "reviewer_error", 0, 2 / 3)
-
     if reviewer_error is None:
         return None
-    if isinstance(reviewer_error, Mapping):
-        return {str(name): check(rate) for name, rate in reviewer_error.items()}
-    if isinstance(reviewer_error, str | bytes) or np.ndim(reviewer_error):
-        raise TypeError(
-            "reviewer_error must be None, a rate or {reviewer: rate}, got "
-            f"{shown(reviewer_error)}."
-        )
-    return check(reviewer_error)
+    named = isinstance(reviewer_error, Mapping)
+    rates = reviewer_error if named else {"": reviewer_error}
+    # Who guesses is wrong in two thirds of the cases.
+    checked = {
+        str(name).strip(): check_real(rate, "reviewer_error", 0, 2 / 3)
+        for name, rate in rates.items()
+    }
+    return checked if named else checked[""]
 
 
 def known_rates(
-    reviewer_error: Any, reviewers: tuple[str, ...], *, gold: bool
+    reviewer_error: Any, reviewers: tuple[str, ...]
 ) -> tuple[FloatArray, float]:
     """Return the known rates, and the typical one of future reviewers.
 
@@ -141,9 +117,7 @@ def known_rates(
     ----------
     reviewer_error : None, float or mapping
     reviewers : tuple of str
-        Names of those who answered.
-    gold : bool
-        Whether `GOLD` is one of them.
+        Names of those who answered; `GOLD` never errs.
 
     Returns
     -------
@@ -154,22 +128,21 @@ def known_rates(
     """
     given = check_reviewer_error(reviewer_error)
     typical = given if isinstance(given, float) else np.nan
-    answered = [name for name in reviewers if not (gold and name == GOLD)]
+    answered = [name for name in reviewers if name != GOLD]
     known = dict.fromkeys(answered, typical)
-    if isinstance(given, dict):
-        known |= {name.strip(): rate for name, rate in given.items()}
-        check_spelling(known, "reviewer_error")
-        nobody = [name for name in known if name not in answered]
-        if answered and nobody:
+    if isinstance(given, dict) and given:
+        check_spelling([*answered, *given], "reviewer_error")
+        nobody = [name for name in given if name not in answered]
+        if not answered:
+            typical = float(np.mean([*given.values()]))
+        elif nobody:
             raise ValueError(
                 "reviewer_error must name reviewers who answered, "
                 f"{listed(answered)}, got {nobody[0]!r}: leave a name out until its "
                 "answers are there."
             )
-    if not answered and np.isnan(typical):
-        typical = float(np.mean([*known.values()])) if known else TYPICAL_ERROR
-    if gold:
-        known[GOLD] = 0.0
+        known |= given
+    known[GOLD] = 0.0
     return np.array([known[name] for name in reviewers], dtype=np.float64), typical
 
 
@@ -211,11 +184,8 @@ def judge_reviewers(
         # Expected number of answers of each reviewer, by answer and true label.
         counts = np.zeros((known.size, 3, 3))
         np.add.at(counts, (answers.reviewer, answers.label + 1), proba)
-        last, new = judged, _rates(counts)
-        fields = zip(vars(new).values(), vars(start).values(), strict=True)
-        judged = Reviewers(*(np.where(free, rate, first) for rate, first in fields))
-        moved = zip(vars(judged).values(), vars(last).values(), strict=True)
-        if max(np.abs(after - before).max() for after, before in moved) < _STILL:
+        last, judged = judged, Reviewers(*np.where(free, _rates(counts), start))
+        if np.abs(np.subtract(judged, last)).max() < _STILL:
             break
     return judged
 
@@ -296,25 +266,23 @@ def warn_of_alike(
             return
 
 
-def _rates(counts: FloatArray) -> Reviewers:
-    """Return rates from numbers of answers, (n, answers, true labels)."""
-
-    def rate(count: FloatArray, total: FloatArray, typical: float) -> FloatArray:
-        shrunk: FloatArray = (count + typical * _PRIOR_ANSWERS) / (
-            total + _PRIOR_ANSWERS
-        )
-        return shrunk
-
+def _rates(counts: FloatArray) -> FloatArray:
+    """Return the rates of `Reviewers` from numbers of answers, (n, answers, truths)."""
     tied = counts[:, :, 1].sum(axis=1)
     untied = counts.sum(axis=(1, 2)) - tied
-    turned = rate(counts[:, 0, 2] + counts[:, 2, 0], untied, TYPICAL_ERROR / 2)
-    missed = rate(counts[:, 1, 0] + counts[:, 1, 2], untied, TYPICAL_ERROR / 2)
-    split = rate(counts[:, 0, 1] + counts[:, 2, 1], tied, TYPICAL_ERROR)
-    right = counts[:, [0, 1, 2], [0, 1, 2]].sum(axis=1)
-    error = rate(tied + untied - right, tied + untied, TYPICAL_ERROR)
+    wrong = [
+        tied + untied - counts[:, [0, 1, 2], [0, 1, 2]].sum(axis=1),
+        counts[:, 0, 2] + counts[:, 2, 0],
+        counts[:, 1, 0] + counts[:, 1, 2],
+        counts[:, 0, 1] + counts[:, 2, 1],
+    ]
+    total = np.array([tied + untied, untied, untied, tied])
+    typical = np.array([[1.0], [0.5], [0.5], [1.0]]) * TYPICAL_ERROR
+    rates: FloatArray = (wrong + typical * _PRIOR_ANSWERS) / (total + _PRIOR_ANSWERS)
     # Nobody counts as wrong about orders more often than right: the opposite of their
     # answers would be believed.
-    return Reviewers(error, np.minimum(turned, (1 - missed) / 2), missed, split)
+    rates[1] = np.minimum(rates[1], (1 - rates[2]) / 2)
+    return rates
 
 
 @dataclass(frozen=True)
@@ -359,96 +327,62 @@ def find_contradictions(
         Length of the longest possible chain of items, each over the next; may be
         infinite.
     """
-    found: list[tuple[str, int, list[int]]] = []
-    query_of = dict(zip(answers.row.tolist(), answers.query.tolist(), strict=True))
-    for rows in answers.changed:
-        query = next(query_of[row] for row in rows if row in query_of)
-        found.append(("changed", query, list(rows)))
-    for start, stop in pairwise(answers.pair_start):
-        label, who = answers.label[start:stop], answers.reviewer[start:stop]
+    found = [("changed", query, rows) for query, rows in answers.changed]
+    for part in map(slice, answers.pair_start, answers.pair_start[1:]):
+        label, who = answers.label[part], answers.reviewer[part]
         if np.unique(label).size > 1 and np.unique(who).size > 1:
-            found.append(
-                ("conflict", answers.query[start], answers.row[start:stop].tolist())
-            )
-    bounds = np.flatnonzero(np.diff(answers.query, prepend=-1))
-    for start, stop in pairwise([*bounds.tolist(), len(answers)]):
-        graph = _AnswerGraph.of(answers, slice(start, stop))
-        on_cycle = graph.on_cycle()
-        for part in np.unique(on_cycle[on_cycle >= 0]):
-            rows = answers.row[start:stop][on_cycle == part].tolist()
-            found.append(("cycle", answers.query[start], rows))
-        chain = graph.long_chain(n_levels)
-        if chain:
-            rows = answers.row[start:stop][chain].tolist()
-            found.append(("levels", answers.query[start], rows))
+            found.append(("conflict", answers.query[part.start], answers.row[part]))
+    bounds = np.flatnonzero(np.diff(answers.query, prepend=-1, append=-1))
+    for part in map(slice, bounds, bounds[1:]):
+        query, row = answers.query[part.start], answers.row[part]
+        better, worse, order = _groups(answers, part)
+        # A group with an order inside is a cycle, the ties that connect it included.
+        within = better == worse
+        cycles = [
+            within & (better == group) for group in np.unique(better[within & order])
+        ]
+        found += [("cycle", query, row[cycle]) for cycle in cycles]
+        chain = _longest_chain(better, worse)
+        if len(chain) >= n_levels:
+            found.append(("levels", query, row[chain]))
     proba = label_proba[answers.pair, answers.label + 1]
-    found.extend(
-        ("improbable", answers.query[at], [int(answers.row[at])])
-        for at in np.flatnonzero(proba < _IMPROBABLE)
-    )
+    improbable = np.flatnonzero(proba < _IMPROBABLE)
+    found += [("improbable", answers.query[k], answers.row[[k]]) for k in improbable]
     return tuple(
-        Contradiction(kind, queries.values.item(int(query)), tuple(sorted(rows)))
+        Contradiction(kind, queries.values.item(query), tuple(np.sort(rows).tolist()))
         for kind, query, rows in found
     )
 
 
-@dataclass(frozen=True)
-class _AnswerGraph:
-    """The answers about one query as edges between groups of items.
+def _groups(answers: Answers, part: slice) -> tuple[IntArray, IntArray, BoolArray]:
+    """Return the groups of the better and the worse item of each answer of one query.
 
-    Attributes
-    ----------
-    better, worse : ndarray of shape (n_answers,), int64
-        Groups of tied items, or of items on a cycle.
-    order : ndarray of shape (n_answers,), bool
-        Whether the answer is an order, not a tie.
+    Groups of tied items, or of items on a cycle. And whether the answer is an order.
     """
-
-    better: IntArray
-    worse: IntArray
-    order: BoolArray
-
-    @classmethod
-    def of(cls, answers: Answers, part: slice) -> Self:
-        left, right = answers.left[part], answers.right[part]
-        label = answers.label[part]
-        n = int(max(left.max(), right.max())) + 1
-        tied = label == 0
-        of_ties = _components(left[tied], right[tied], n, strong=False)
-        better = of_ties[np.where(label < 0, right, left)]
-        worse = of_ties[np.where(label < 0, left, right)]
-        strong = _components(better[~tied], worse[~tied], n, strong=True)
-        return cls(strong[better], strong[worse], ~tied)
-
-    def on_cycle(self) -> IntArray:
-        """Return the number of the cycle that each answer is on, -1 for none.
-
-        A group with an order inside is a cycle, the ties that connect it included.
-        """
-        within = self.better == self.worse
-        cyclic = np.unique(self.better[within & self.order])
-        return np.where(within & np.isin(self.better, cyclic), self.better, -1)
-
-    def long_chain(self, n_levels: float) -> list[int]:
-        """Return the longest chain of answers if it needs too many levels."""
-        over = np.flatnonzero(self.better != self.worse)
-        better, worse = self.better[over], self.worse[over]
-        level = np.zeros(int(max(self.better.max(), self.worse.max())) + 1, dtype=int)
-        # Ends, since there is no cycle of groups; a level is the longest way there.
-        while (level[worse] <= level[better]).any():
-            np.maximum.at(level, worse, level[better] + 1)
-        at = int(np.argmax(level))
-        if level[at] < n_levels:
-            return []
-        chain: list[int] = []
-        while level[at] > 0:
-            into = np.flatnonzero((worse == at) & (level[better] == level[at] - 1))
-            chain.append(int(over[into[0]]))
-            at = int(better[into[0]])
-        return chain
+    left, right, label = answers.left[part], answers.right[part], answers.label[part]
+    n, order = int(right.max()) + 1, label != 0
+    of_ties = _components(left[~order], right[~order], n, strong=False)
+    better = of_ties[np.where(label < 0, right, left)]
+    worse = of_ties[np.where(label < 0, left, right)]
+    strong = _components(better[order], worse[order], n, strong=True)
+    return strong[better], strong[worse], order
 
 
-def _components(start: Any, stop: Any, n: int, *, strong: bool) -> Any:
+def _longest_chain(better: IntArray, worse: IntArray) -> list[int]:
+    """Return the answers of a longest chain of groups, each over the next."""
+    level = np.zeros(max(better.max(), worse.max()) + 1, dtype=np.int64)
+    over = better != worse
+    # Ends, since there is no cycle of groups; a level is the longest way there.
+    while (over & (level[worse] <= level[better])).any():
+        np.maximum.at(level, worse[over], level[better[over]] + 1)
+    at, chain = np.argmax(level), []
+    while level[at] > 0:
+        into = over & (worse == at) & (level[better] == level[at] - 1)
+        chain.append(int(np.argmax(into)))
+        at = better[chain[-1]]
+    return chain
+
+
+def _components(start: IntArray, stop: IntArray, n: int, *, strong: bool) -> Any:
     links = coo_array((np.ones(start.size), (start, stop)), (n, n))
-    connection = "strong" if strong else "weak"
-    return connected_components(links, directed=strong, connection=connection)[1]
+    return connected_components(links, directed=strong, connection="strong")[1]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from skrank_abstain.review._sum_product import Answered, Beliefs
@@ -45,28 +45,6 @@ class GradePrior:
     grade: FloatArray
     weight: FloatArray
     tied: FloatArray
-
-
-class GivenGrades(NamedTuple):
-    """What the grades of the items in question say about all items of the query.
-
-    Attributes
-    ----------
-    slot : ndarray of shape (n_items,), int64
-        Where each item in question is in the next three arrays; -1 for other items.
-    worse, tied : ndarray of shape (n_asked, n_nodes, n_grades, n_items), float64
-        P(the other item is worse), P(tied), given the node and the grade.
-    gain : ndarray of shape (n_asked, n_nodes, n_grades, n_items), float64
-        Expected gain of the other item.
-    joint : ndarray of shape (n_questions, n_nodes, n_grades, n_grades), float64
-        P(node, both grades) of each pair in question.
-    """
-
-    slot: IntArray
-    worse: FloatArray
-    tied: FloatArray
-    gain: FloatArray
-    joint: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,20 +81,19 @@ class Posterior:
     def of(
         cls,
         prior: GradePrior,
-        left: IntArray,
-        right: IntArray,
-        likelihood: FloatArray,
+        left: ArrayLike = (),
+        right: ArrayLike = (),
+        likelihood: ArrayLike = (),
         most_nodes: int = _MOST_NODES,
     ) -> Self:
-        """Combine a prior with answers.
+        """Combine a prior with answers; there may be none.
 
         Parameters
         ----------
         prior : GradePrior
-        left, right : ndarray of shape (n_answered,), int64
-            Positions of the items of each answered pair, ``left < right``; each pair
-            once, sorted.
-        likelihood : ndarray of shape (n_answered, 3), float64
+        left, right : array-like of shape (n_answered,), int
+            Positions of the items of each answered pair, ``left < right``; each once.
+        likelihood : array-like of shape (n_answered, 3), float
             P(answers about the pair | true label), up to a factor, for the labels -1,
             0, +1; positive.
         most_nodes : int
@@ -124,6 +101,10 @@ class Posterior:
         """
         from skrank_abstain.review._sum_product import believe, link_items
 
+        left, right = (np.asarray(side, dtype=np.int64) for side in (left, right))
+        order = np.lexsort((right, left))
+        left, right = left[order], right[order]
+        likelihood = np.reshape(likelihood, (-1, 3))[order]
         n_nodes, n, n_grades = prior.grade.shape
         # Cutting all loops is exact; if that takes too many nodes, cut some of them and
         # repeat messages in the others.
@@ -132,14 +113,8 @@ class Posterior:
             answered, cut = link_items(n, left, right, likelihood, most)
             if not answered.has_loops:
                 break
-        grade = np.log(np.maximum(prior.grade, _LEAST)).transpose(1, 0, 2)
-        weight = np.log(prior.weight)
-        for item in cut.tolist():
-            grade, weight = _know(item, grade, weight)
-        known = np.isin(np.arange(n), cut)
-        for pair in np.flatnonzero(answered.cut).tolist():
-            _hear(pair, answered, known, grade, weight, prior.tied)
-        beliefs = believe(np.ascontiguousarray(grade), weight, prior.tied, answered)
+        logs = _condition(prior, answered, cut)
+        beliefs = believe(*logs, prior.tied, answered, answered.has_loops)
         return cls(prior, answered, beliefs, most_nodes)
 
     @property
@@ -160,20 +135,15 @@ class Posterior:
             P(answer | true label), for the labels -1, 0, +1.
         """
         before = self.answered
-        left = np.append(before.left, np.asarray(left, dtype=np.int64))
-        right = np.append(before.right, np.asarray(right, dtype=np.int64))
-        order = np.lexsort((right, left))
-        likelihood = np.concatenate([before.likelihood, likelihood])[order]
-        pairs = left[order], right[order], likelihood
-        return self.of(self.prior, *pairs, self.most_nodes)
+        left, right = np.append(before.left, left), np.append(before.right, right)
+        likelihood = np.concatenate([before.likelihood, likelihood])
+        return self.of(self.prior, left, right, likelihood, self.most_nodes)
 
     def roughly(self) -> Self:
         """Return a posterior that cuts fewer loops, to choose questions by."""
         if self.beliefs.weight.size <= _MOST_NODES_OF_QUESTIONS:
             return replace(self, most_nodes=_MOST_NODES_OF_QUESTIONS)
-        answered = self.answered
-        pairs = answered.left, answered.right, answered.likelihood
-        return self.of(self.prior, *pairs, _MOST_NODES_OF_QUESTIONS)
+        return self.of(self.prior, *self.answered[:3], _MOST_NODES_OF_QUESTIONS)
 
     @cached_property
     def pair_proba(self) -> FloatArray:
@@ -206,17 +176,27 @@ class Posterior:
         """2^grade - 1 for each grade, shape (n_grades,): the gain that boosters use."""
         return np.exp2(np.arange(self.prior.tied.size)) - 1.0
 
-    def given_grades(self, left: IntArray, right: IntArray) -> GivenGrades:
-        """Condition on the grades of either item of each pair in question."""
+    def given_grades(self, left: IntArray, right: IntArray) -> tuple[Any, ...]:
+        """Condition on the grades of either item of each pair in question.
+
+        Returns
+        -------
+        slot : ndarray of shape (n_items,), int64
+            Where each item in question is in the next three arrays; -1 for other items.
+        worse, tied : ndarray of shape (n_asked, n_nodes, n_grades, n_items), float64
+            P(the other item is worse), P(tied), given the node and the grade.
+        gain : ndarray of shape (n_asked, n_nodes, n_grades, n_items), float64
+            Expected gain of the other item.
+        joint : ndarray of shape (n_questions, n_nodes, n_grades, n_grades), float64
+            P(node, both grades) of each pair in question.
+        """
         from skrank_abstain.review._sum_product import rows_of_items
 
-        asked = np.unique(np.concatenate([left, right]))
+        asked = np.unique([left, right])
         slot = np.full(self.n_items, -1)
         slot[asked] = np.arange(asked.size)
-        rows = rows_of_items(
-            asked, left, right, self.answered, self.beliefs, self.gains
-        )
-        return GivenGrades(slot, *rows)
+        pairs = asked, left, right, self.answered
+        return slot, *rows_of_items(*pairs, self.beliefs, self.gains)
 
     def draw_labels(self, rng: np.random.Generator) -> IntArray:
         """Draw the true labels of all pairs at once, shape (n_pairs,)."""
@@ -257,44 +237,33 @@ def _most_cut(n_nodes: int, n_items: int, n_grades: int, most_nodes: int) -> int
     return n_cut
 
 
-def _know(
-    item: int, grade: FloatArray, weight: FloatArray
+def _condition(
+    prior: GradePrior, answered: Answered, cut: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Divide each node into one for each grade of ``item``.
+    """Divide each node into one for each grade of the items that cut loops.
 
-    Parameters
-    ----------
-    item : int
-    grade : ndarray of shape (n_items, n_nodes, n_grades), float64
-    weight : ndarray of shape (n_nodes,), float64
-        Both logarithms.
+    Returns the logarithms of P(grade | node) (n, H, K), and of P(node) (H,), after what
+    was said about pairs with such an item.
     """
-    n_nodes, n_grades = grade.shape[1:]
-    divided = np.repeat(grade, n_grades, axis=1)
-    known = np.where(np.eye(n_grades, dtype=bool), 0.0, -np.inf)
-    divided[item] = np.tile(known, (n_nodes, 1))
-    return divided, np.repeat(weight, n_grades) + grade[item].ravel()
-
-
-def _hear(
-    pair: int,
-    answered: Answered,
-    known: BoolArray,
-    grade: FloatArray,
-    weight: FloatArray,
-    tied: FloatArray,
-) -> None:
-    """Take in, in place, what was said about a pair of an item of known grade."""
-    one, other = answered.left[pair], answered.right[pair]
-    worse, even, better = answered.likelihood[pair]
-    same = tied * even + (1 - tied) * (worse + better) / 2
-    number = np.arange(tied.size)
+    grade = np.log(np.maximum(prior.grade, _LEAST)).transpose(1, 0, 2)
+    weight, number = np.log(prior.weight), np.arange(prior.tied.size)
+    known = np.where(np.eye(number.size, dtype=bool), 0.0, -np.inf)
+    for item in cut:
+        nodes = weight.size
+        weight = np.repeat(weight, number.size) + grade[item].ravel()
+        grade = np.repeat(grade, number.size, axis=1)
+        grade[item] = np.tile(known, (nodes, 1))
     above = number[:, None] > number
-    heard = np.log(np.where(above, better, np.where(above.T, worse, np.diag(same))))
-    if not known[one]:
-        one, other, heard = other, one, heard.T
-    given = heard[grade[one].argmax(axis=1)]
-    if known[other]:
-        weight += given[np.arange(weight.size), grade[other].argmax(axis=1)]
-    else:
-        grade[other] += given
+    for pair in np.flatnonzero(answered.cut):
+        one, other = answered.left[pair], answered.right[pair]
+        worse, even, better = answered.likelihood[pair]
+        same = np.diag(prior.tied * even + (1 - prior.tied) * (worse + better) / 2)
+        heard = np.log(np.where(above, better, np.where(above.T, worse, same)))
+        if one not in cut:
+            one, other, heard = other, one, heard.T
+        given = heard[grade[one].argmax(axis=1)]
+        if other in cut:
+            weight += given[np.arange(weight.size), grade[other].argmax(axis=1)]
+        else:
+            grade[other] += given
+    return np.ascontiguousarray(grade), weight

@@ -25,23 +25,26 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_choice,
+    is_blank,
     is_missing,
-    listed,
 )
-from skrank_abstain.pairs import PairDecisions
+from skrank_abstain.pairs import PairDecisions, read_columns
 from skrank_abstain.review._answers import is_pair_id, pair_id
 
-FORMATS = ("csv", "jsonl", "label_studio")
 #: Columns of a task; items have their names, or their rows of X.
 _TASK = ("pair_id", "qid", "left_id", "right_id")
-#: Columns that are read from a table.
+#: Columns that an answer may lack, and all that are read from a table.
+_BESIDE = ("reviewer", "time", "pair_id")
 _READ = (*_TASK, "left", "right", "label", "reviewer", "time")
 _NO_ANSWER = ("", "skip", None)
-_ENDING = {"csv": ".csv", "jsonl": ".jsonl", "label_studio": ".json"}
-_FORMAT_OF = {ending: kind for kind, ending in _ENDING.items()}
+_FORMATS = {".csv": "csv", ".jsonl": "jsonl", ".json": "label_studio"}
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
-#: What a spreadsheet takes for the start of a formula, and the sign that prevents it.
-_FORMULA, _AS_TEXT = "=+-@\t\r", "'"
+#: What parsers raise where a file is damaged, or something else.
+_DAMAGE = ValueError, TypeError, KeyError, AttributeError, RecursionError, csv.Error
+#: Halves of characters, which no encoding has.
+_HALF = re.compile("[\ud800-\udfff]")
+#: What a spreadsheet takes for the start of a formula; a ' in front prevents it.
+_FORMULA = re.compile("[-=+@\t\r']")
 #: What starts so and is a number all the same; +inf and -1_0 are none.
 _SIGNED = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -118,7 +121,29 @@ class Questions(PairDecisions):
         that a spreadsheet would take for a formula has a ``'`` in front, which
         ``read_answers`` removes.
         """
-        write_tasks(tasks_of(self, self.index, shown), path, format)
+        check_choice(format, "format", tuple(_FORMATS.values()))
+        formats = _FORMATS | dict.fromkeys(_WORKBOOKS, "a workbook")
+        expected = formats.get(Path(path).suffix.lower(), format)
+        if expected != format:
+            raise ValueError(
+                f"path and format must fit, got {os.fspath(path)!r}, {expected}, and "
+                f"format={format!r}. Write a .csv for 'csv', which spreadsheets open, "
+                "a .jsonl for 'jsonl' or a .json for 'label_studio'."
+            )
+        tasks = self._tasks(shown)
+        if format == "csv":
+            text = StringIO(newline="")
+            columns = [*(tasks[0] if tasks else _TASK), "label", "reviewer"]
+            writer = csv.DictWriter(text, columns, restval="")
+            writer.writeheader()
+            for task in tasks:
+                writer.writerow({name: _as_cell(value) for name, value in task.items()})
+            content = text.getvalue()
+        elif format == "jsonl":
+            content = "".join(json.dumps(task) + "\n" for task in tasks)
+        else:
+            content = json.dumps([{"data": task} for task in tasks], indent=1) + "\n"
+        Path(path).write_text(content, encoding="utf-8", newline="")
 
     def to_page(
         self,
@@ -155,115 +180,58 @@ class Questions(PairDecisions):
         answers until they are saved as a file, which ``read_answers`` reads. Sides are
         chosen as in ``to_tasks``.
         """
-        write_page(tasks_of(self, self.index, shown), path, question, language)
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise ValueError(
+                f"path must end in .html or .htm, got {os.fspath(path)!r}: the page is "
+                "HTML. A table of the questions is to_tasks(path)."
+            )
+        words = _page_texts(language)
+        _check_text(words | {"question": question})
+        # Texts: a browser would round large integers, and JSON has no infinity.
+        tasks = self._tasks(shown)
+        texts = [{name: str(value) for name, value in task.items()} for task in tasks]
+        # The browser stores answers under this key, for these questions alone.
+        key = f"skrank_abstain {sha256(json.dumps(texts).encode()).hexdigest()[:16]}"
+        held = {"key": key, "question": str(question), "tasks": texts, "texts": words}
+        # Escaped, so that no text ends the script element around it.
+        signs = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}
+        data = json.dumps(held).translate(signs)
+        page = _own_file("_page.html")
+        style, script = (
+            b64encode(sha256(text.encode()).digest()).decode()
+            for _, text in re.findall(r"<(style|script)>(.*?)</\1>", page, re.DOTALL)
+        )
+        policy = (
+            f"default-src 'none'; style-src 'sha256-{style}'; "
+            f"script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'"
+        )
+        noscript, code = escape(words["noscript"]), escape(words["language"])
+        page = page.replace("POLICY", policy).replace("NOSCRIPT", noscript)
+        page = page.replace("LANGUAGE", code).replace("DATA", data)
+        Path(path).write_text(page, encoding="utf-8", newline="\n")
+
+    def _tasks(self, shown: Any) -> list[dict[str, Any]]:
+        """Return one task per question; none reveals what the model expects."""
+        columns = _shown_columns(shown, self.place, self.index)
+        tasks = []
+        for pair in self.to_dicts():
+            qid = str(pair["qid"])
+            sides = [(pair.get(f"{s}_id", pair[s]), pair[s]) for s in ("left", "right")]
+            rows = {str(name): row for name, row in sides}
+            name, left, right = pair_id(qid, *rows)
+            task = dict(zip(_TASK, (name, qid, left, right), strict=True))
+            for name, column in columns.items():
+                task[f"left_{name}"] = column[rows[left]]
+                task[f"right_{name}"] = column[rows[right]]
+            _check_text(task)
+            tasks.append(task)
+        return tasks
 
     def _measures(self) -> dict[str, FloatArray | None]:
         return {**super()._measures(), "value": self.value}
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {**super()._columns(), "value": self.value}
-
-
-def tasks_of(questions: PairDecisions, index: Any, shown: Any) -> list[dict[str, Any]]:
-    """Return one task per question, which does not reveal what the model expects.
-
-    Parameters
-    ----------
-    questions : PairDecisions
-    index : pandas.Index or None
-        Index of X.
-    shown : frame or mapping of columns, or None
-        As in ``Questions.to_tasks``.
-    """
-    columns = _shown_columns(shown, questions.place, index)
-    tasks = []
-    for pair in questions.to_dicts():
-        qid = str(pair["qid"])
-        sides = [
-            (str(pair.get(f"{side}_id", pair[side])), pair[side])
-            for side in ("left", "right")
-        ]
-        rows = dict(sides)
-        name, left, right = pair_id(qid, *rows)
-        task = dict(zip(_TASK, (name, qid, left, right), strict=True))
-        for name, column in columns.items():
-            task[f"left_{name}"] = column[rows[left]]
-            task[f"right_{name}"] = column[rows[right]]
-        _check_text(task)
-        tasks.append(task)
-    return tasks
-
-
-def write_tasks(
-    tasks: list[dict[str, Any]], path: str | os.PathLike[str], kind: str
-) -> None:
-    """Write tasks to a file in one of the `FORMATS`."""
-    check_choice(kind, "format", FORMATS)
-    suffix = Path(path).suffix.lower()
-    if suffix in _WORKBOOKS:
-        raise ValueError(
-            f"path must not end in {suffix}, got {os.fspath(path)!r}: no workbook is "
-            "written. Write a .csv, which a spreadsheet opens."
-        )
-    if kind != _FORMAT_OF.get(suffix, kind):
-        raise ValueError(
-            f"path and format must fit, got {os.fspath(path)!r} and format={kind!r}: "
-            f"pass format={_FORMAT_OF[suffix]!r}, or a path that ends in "
-            f"{_ENDING[kind]}."
-        )
-    if kind == "csv":
-        text = StringIO(newline="")
-        columns = [*(tasks[0] if tasks else _TASK), "label", "reviewer"]
-        writer = csv.DictWriter(text, columns, restval="")
-        writer.writeheader()
-        for task in tasks:
-            writer.writerow({name: _as_cell(value) for name, value in task.items()})
-        content = text.getvalue()
-    elif kind == "jsonl":
-        content = "".join(json.dumps(task) + "\n" for task in tasks)
-    else:
-        content = json.dumps([{"data": task} for task in tasks], indent=1) + "\n"
-    Path(path).write_text(content, encoding="utf-8", newline="")
-
-
-def write_page(
-    tasks: list[dict[str, Any]],
-    path: str | os.PathLike[str],
-    question: str,
-    language: Any,
-) -> None:
-    """Write tasks as a page for a browser, under a question."""
-    if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise ValueError(
-            f"path must end in .html or .htm, got {os.fspath(path)!r}: the page is "
-            "HTML. A table of the questions is to_tasks(path)."
-        )
-    words = _page_texts(language)
-    _check_text(words | {"question": question})
-    # Texts: a browser would round large integers, and JSON has no infinity.
-    texts = [{name: str(value) for name, value in task.items()} for task in tasks]
-    # The browser stores answers under this key, for these questions alone.
-    digest = sha256(json.dumps(texts).encode()).hexdigest()[:16]
-    key = f"skrank_abstain {digest}"
-    data = json.dumps(
-        {"key": key, "question": str(question), "tasks": texts, "texts": words}
-    )
-    # Escaped, so that no text ends the script element around it.
-    data = data.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"})
-    page = _own_file("_page.html")
-    style, script = (
-        b64encode(sha256(text.encode()).digest()).decode()
-        for text in re.findall(
-            r"<(?:style|script)>(.*?)</(?:style|script)>", page, re.DOTALL
-        )
-    )
-    policy = (
-        f"default-src 'none'; style-src 'sha256-{style}'; "
-        f"script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'"
-    )
-    page = page.replace("POLICY", policy).replace("NOSCRIPT", escape(words["noscript"]))
-    page = page.replace("LANGUAGE", escape(words["language"])).replace("DATA", data)
-    Path(path).write_text(page, encoding="utf-8", newline="\n")
 
 
 def _own_file(name: str) -> str:
@@ -273,103 +241,72 @@ def _own_file(name: str) -> str:
 def _page_texts(language: Any) -> dict[str, str]:
     """Return the texts of the page, and the code of their language."""
     known: dict[str, dict[str, str]] = json.loads(_own_file("_page_texts.json"))
-    if isinstance(language, str):
-        check_choice(language, "language", tuple(known))
-        return known[language] | {"language": language}
     if not isinstance(language, Mapping):
-        raise TypeError(
-            f"language must be one of {listed(known)}, or a mapping of texts, got "
-            f"{type(language).__name__}."
-        )
-    needed = known["en"] | {"language": "en"}
-    words = {str(name): text for name, text in language.items()}
-    unknown = words.keys() - needed.keys()
-    lacking = {name: text for name, text in needed.items() if name not in words}
-    if lacking or unknown:
+        language = check_choice(language, "language", tuple(known))
+        return known[language] | {"language": language}
+    english = known["en"] | {"language": "en"}
+    wrong = {
+        name: english.get(name)
+        for name in english | dict(language)
+        if _marks(language.get(name)) != _marks(english.get(name))
+    }
+    if wrong:
         raise ValueError(
-            "language must have all texts of the page and no others, got "
-            f"{listed(sorted(unknown))} too many, and lacks these, here in English: "
-            f"{lacking}."
+            "language must have all texts of the page and no others, with the {marks} "
+            f"of the English ones, got wrong or no texts for these: {wrong}."
         )
-    for name, text in needed.items():
-        word = words[name]
-        if not isinstance(word, str) or _marks(word) != _marks(text):
-            raise ValueError(
-                "language must have texts with the same {marks} as the English ones, "
-                f"got {word!r} for {name!r}, in English {text!r}."
-            )
-    return words
+    return dict(language)
 
 
-def _marks(text: str) -> set[str]:
-    return {*re.findall(r"{\w+}", text)}
+def _marks(text: Any) -> set[str] | None:
+    return {*re.findall(r"{\w+}", text)} if isinstance(text, str) else None
 
 
 def _check_text(task: Mapping[str, Any]) -> None:
-    """Refuse halves of characters, before a file is written: no encoding has them."""
+    """Refuse halves of characters, before a file is written."""
     for name, value in task.items():
-        try:
-            f"{name}{value}".encode()
-        except UnicodeEncodeError as error:
-            safe = name.encode(errors="backslashreplace").decode()
+        if _HALF.search(f"{name}{value}"):
             raise ValueError(
-                f"{safe} must be text, got {value!r}, and it or its name holds half of "
-                "a character (a lone surrogate): mend it where it was read."
-            ) from error
+                f"{name!a} must be text, got {value!a}, and it or its name holds half "
+                "of a character (a lone surrogate): mend it where it was read."
+            )
 
 
 def _as_cell(value: Any) -> Any:
     """Return a value that a spreadsheet does not take for a formula."""
-    if not isinstance(value, str) or not value.startswith((*_FORMULA, _AS_TEXT)):
-        return value
-    return value if _SIGNED.fullmatch(value) else _AS_TEXT + value
+    taken = isinstance(value, str) and _FORMULA.match(value)
+    return f"'{value}" if taken and not _SIGNED.fullmatch(value) else value
 
 
 def _of_cell(value: str) -> str:
     """Return what ``_as_cell`` was given."""
-    marked = value.startswith(tuple(_AS_TEXT + sign for sign in (*_FORMULA, _AS_TEXT)))
-    return value[1:] if marked else value
+    return value[1:] if value.startswith("'") and _FORMULA.match(value, 1) else value
 
 
 def _shown_columns(
     shown: Any, place: IntArray | None, index: Any
 ) -> dict[str, list[Any]]:
-    if shown is None:
-        return {}
-    names = shown if isinstance(shown, Mapping) else getattr(shown, "columns", None)
-    if names is None:
-        raise TypeError(
-            "shown must be a frame or a mapping of columns, one value per row of X, "
-            f"got {type(shown).__name__}."
-        )
-    columns = {}
-    for name in names:
-        if str(name).strip().lower() == "id":
-            raise ValueError(f"shown must not have a column {name}: tasks have one.")
-        column = shown[name]
-        values = column.tolist() if hasattr(column, "tolist") else list(column)
-        _check_rows_shown(column, len(values), place, index)
-        columns[str(name)] = [_plain(value) for value in values]
-    return columns
-
-
-def _check_rows_shown(
-    column: Any, n_rows: int, place: IntArray | None, index: Any
-) -> None:
-    """Refuse a column with other rows than X, or in another order."""
+    columns = {} if shown is None else read_columns(shown, "shown")
+    named = [name for name in columns if name.strip().lower() == "id"]
+    if named:
+        raise ValueError(f"shown must not have a column {named[0]}: tasks have one.")
+    parts = shown.values() if isinstance(shown, Mapping) else [shown]
     # Stricter than for the model's input: nobody may see another person's data.
-    if index is not None and hasattr(column, "iloc") and not column.index.equals(index):
-        raise ValueError(
-            "shown must have its rows in the order of X, got another index than X's: "
-            f"{n_rows} rows for the {len(index)} of X. Pass "
-            "shown=frame.loc[X.index], or shown=frame.set_axis(X.index) where the "
-            "positions are right."
-        )
-    if place is not None and n_rows != place.size:
-        raise ValueError(
-            f"shown must have one value per row of X: X has {place.size} rows, shown "
-            f"has {n_rows}. Pass the rows of X, in its order."
-        )
+    for part in parts if index is not None else ():
+        if hasattr(part, "iloc") and not part.index.equals(index):
+            raise ValueError(
+                "shown must have its rows in the order of X, got another index than "
+                f"X's: {len(part)} rows for the {len(index)} of X. Pass "
+                "shown=frame.loc[X.index], or shown=frame.set_axis(X.index) where the "
+                "positions are right."
+            )
+    for column in columns.values():
+        if place is not None and len(column) != place.size:
+            raise ValueError(
+                f"shown must have one value per row of X: X has {place.size} rows, "
+                f"shown has {len(column)}. Pass the rows of X, in its order."
+            )
+    return {name: [_plain(value) for value in columns[name]] for name in columns}
 
 
 def _plain(value: Any) -> Any:
@@ -423,14 +360,7 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     text = _text_of(path)
     try:
         rows = [{**row} for row in _rows_of(text)]
-    except (
-        ValueError,
-        csv.Error,
-        TypeError,
-        KeyError,
-        AttributeError,
-        RecursionError,
-    ) as e:
+    except _DAMAGE as e:
         raise ValueError(
             f"{os.fspath(path)!r} must be a CSV or JSON lines file of tasks, a file "
             "saved by a page of questions, or a JSON export of Label Studio; it is "
@@ -452,50 +382,42 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                 f"in entry {number}."
             )
         answers.append(answer | _beside_the_label(row))
-    unnamed = [k for k, answer in enumerate(answers) if "reviewer" not in answer]
-    if 0 < len(unnamed) < len(answers):
-        raise ValueError(
-            "reviewer must be named in all answers or in none, got none in answer "
-            f"{unnamed[0]} and {len(unnamed)} such answers in all."
-        )
-    for name in ("time", "pair_id"):
-        if not all(name in answer for answer in answers):
-            for answer in answers:
-                answer.pop(name, None)
+    for name in _BESIDE:
+        without = [k for k, answer in enumerate(answers) if name not in answer]
+        if name == "reviewer" and 0 < len(without) < len(answers):
+            raise ValueError(
+                "reviewer must be named in all answers or in none, got none in answer "
+                f"{without[0]} and {len(without)} such answers in all."
+            )
+        for answer in answers if without else ():
+            answer.pop(name, None)
     return answers
 
 
 def _beside_the_label(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an answer may have, or not."""
     beside = {}
-    for name in ("reviewer", "time", "pair_id"):
+    for name in _BESIDE:
         value = row.get(name)
         value = value.strip() if isinstance(value, str) else value
-        if value not in (None, "") and (name != "pair_id" or is_pair_id(value)):
+        if not is_blank(value) and (name != "pair_id" or is_pair_id(value)):
             beside[name] = value
     return beside
 
 
 def _text_of(path: str | os.PathLike[str]) -> str:
     data = Path(path).read_bytes()
-    if data.startswith(b"PK\x03\x04"):
-        raise ValueError(
-            f"{os.fspath(path)!r} must be a text file, got a workbook or another "
-            "archive: save the table as CSV UTF-8 and read that."
-        )
     utf16 = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
-    encoding = "utf-16" if utf16 else "utf-8-sig"
     try:
-        text = data.decode(encoding)
-        good = text.partition("\0")[0]  # UTF-16 without its mark is full of zeros
-    except UnicodeDecodeError as e:
-        text, good = "\0", e.object[: e.start].decode(encoding, "ignore")
+        text = data.decode("utf-16" if utf16 else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
     # Raised outside the handler, since the error holds the file: no data in logs.
+    # Workbooks, and UTF-16 without its mark, are full of zeros.
     if "\0" in text:
-        line = good.count("\n") + 1
         raise ValueError(
-            f"{os.fspath(path)!r} must be in UTF-8, got something else in line {line}: "
-            "save it as UTF-8, in a spreadsheet as CSV UTF-8."
+            f"{os.fspath(path)!r} must be a text in UTF-8, got another encoding or a "
+            "workbook: save it as UTF-8, in a spreadsheet as CSV UTF-8."
         )
     if not text.strip():
         raise ValueError(f"{os.fspath(path)!r} must hold answers, got an empty file.")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
@@ -18,24 +19,21 @@ from skrank_abstain._validation import (
     check_real,
     shown,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import (
     BYTES_PER_PAIR,
     PairDecisions,
+    Queries,
     Ranking,
     bounds_of_orders,
     check_output_size,
     enumerate_pairs,
+    html_of_rows,
 )
-from skrank_abstain.review._answers import (
-    GOLD,
-    Answers,
-    check_spelling,
-    join_gold,
-    positions_in_queries,
-    take_answers,
-)
+from skrank_abstain.review._answers import GOLD, Answers, check_spelling, take_answers
 from skrank_abstain.review._choosing import (
     FEWER,
+    PairObjective,
     Question,
     QuestionObjective,
     check_objective,
@@ -43,7 +41,6 @@ from skrank_abstain.review._choosing import (
     pair_number,
     questions_of_query,
 )
-from skrank_abstain.review._items import ItemsUnderReview
 from skrank_abstain.review._judging import (
     TYPICAL_ERROR,
     Contradiction,
@@ -54,9 +51,10 @@ from skrank_abstain.review._judging import (
     known_rates,
     warn_of_alike,
 )
-from skrank_abstain.review._posterior import Posterior
+from skrank_abstain.review._posterior import GradePrior, Posterior
 from skrank_abstain.review._questions import Questions
-from skrank_abstain.tie_models import expected_losses
+from skrank_abstain.selection import Calibration, RowPairs, Rule, margins
+from skrank_abstain.tie_models import GradedRelevance, expected_losses
 
 #: Probabilities of the two orders that are no further apart are equal.
 EQUAL = 1e-12
@@ -65,6 +63,105 @@ EQUAL = 1e-12
 _CERTAIN = 1 - 1e-6
 #: Posteriors of queries without answers are kept up to this many pairs, some 200 MB.
 _MOST_KEPT = 1 << 22
+
+
+def graded_calibration(
+    rule: Rule, calibration: Calibration, region: Any
+) -> tuple[Calibration, Any]:
+    """Return a calibration with a model of grades, and the region that is accepted.
+
+    The ranker's own, if its model knows grades; a new model of the same calibration
+    items otherwise, and what the rule selects for it.
+    """
+    if calibration.is_graded:
+        return calibration, region
+    graded = calibration.graded
+    region = rule.select(graded)
+    coverage = graded.coverage(region)
+    warn_user(
+        "A review rests on grades: GradedRelevance, fitted to the same calibration "
+        f"items, decides in place of {type(calibration.model).__name__}, and accepts "
+        f"{coverage:.0%} of their pairs. Its decisions differ before any answer; take "
+        "tie_model='graded_relevance' for the same ones in both."
+    )
+    return graded, region
+
+
+@dataclass(frozen=True, eq=False)
+class ItemsUnderReview:
+    """Scored items, and how their pairs are decided.
+
+    Attributes
+    ----------
+    calibration : Calibration
+        With a model of grades.
+    region : object
+        The pairs that are accepted, as far as no answer tells more.
+    scores, values : ndarray of shape (n_items,), float64
+        Scores of the ranker, and what the model compares.
+    queries : Queries
+    novel : ndarray of shape (n_items,), bool, or None
+        Items about which only answers tell anything.
+    item_id : ndarray of shape (n_items,), or None
+    keys : ndarray of shape (n_items,), uint64, or None
+        Hashes of the rows, where pairs on the boundary are drawn.
+    index : pandas.Index or None
+        Index of X.
+    replaced : str, default=""
+        The ranker's own tie model, if that knows no grades.
+    """
+
+    calibration: Calibration
+    region: Any
+    scores: FloatArray
+    values: FloatArray
+    queries: Queries
+    novel: BoolArray | None
+    item_id: NDArray[Any] | None
+    keys: NDArray[np.uint64] | None
+    index: Any
+    replaced: str = ""
+
+    @property
+    def model(self) -> GradedRelevance:
+        """What knows the grades."""
+        model: GradedRelevance = self.calibration.model
+        return model
+
+    def prior(self, query: int) -> GradePrior:
+        """Return the beliefs about one query without answers."""
+        grade = self._grade_proba[:, self.queries.rows(query)]
+        return GradePrior(grade, self.model.node_weights_, self.model.tied_shares_)
+
+    def posteriors(
+        self, answers: Answers, likelihood: FloatArray
+    ) -> dict[int, Posterior]:
+        """Return the beliefs about each query that has answers.
+
+        Parameters
+        ----------
+        answers : Answers
+        likelihood : ndarray of shape (n_answered, 3), float64
+            As ``Reviewers.likelihood`` returns it.
+        """
+        at = answers.pair_start[:-1]
+        query = answers.query[at]
+        columns = query, answers.left[at], answers.right[at], likelihood
+        starts = np.flatnonzero(np.diff(query)) + 1
+        parts = zip(*(np.split(column, starts) for column in columns), strict=True)
+        return {
+            int(own[0]): Posterior.of(self.prior(own[0]), *pairs)
+            for own, *pairs in parts
+            if own.size
+        }
+
+    @cached_property
+    def _grade_proba(self) -> FloatArray:
+        grade = self.model.grade_proba(self.values)
+        if self.novel is not None:
+            # The score of a novel item says nothing about its grade; answers do.
+            grade[:, self.novel] = 1 / grade.shape[2]
+        return grade
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,11 +232,8 @@ class Review:
         labels: Any = None,
     ) -> Self:
         """Take in tables of answers; parameters as in ``SelectiveRanker.review``."""
-        has_gold = gold is not None
-        if has_gold:
-            answers = join_gold(answers, gold, by_name=items.item_id is not None)
-        taken = take_answers(answers, items.queries, items.item_id, labels)
-        known, typical = known_rates(reviewer_error, taken.reviewers, gold=has_gold)
+        taken = take_answers(answers, items.queries, items.item_id, labels, gold)
+        known, typical = known_rates(reviewer_error, taken.reviewers)
         reviewers = judge_reviewers(
             taken,
             known,
@@ -147,8 +241,7 @@ class Review:
         )
         if np.isnan(typical):
             # Future reviewers are taken to be like those who answered.
-            asked = [not (has_gold and name == GOLD) for name in taken.reviewers]
-            rates = reviewers.error[asked]
+            rates = reviewers.error[[name != GOLD for name in taken.reviewers]]
             typical = float(rates.mean()) if rates.size else TYPICAL_ERROR
         review = cls(items, taken, reviewers, typical, np.isnan(known))
         warn_of_alike(
@@ -157,18 +250,30 @@ class Review:
         return review
 
     def __repr__(self) -> str:
-        queries = self.items.queries
+        items, model = self.items, ""
+        if items.replaced:
+            coverage = items.calibration.coverage(items.region)
+            model = f"model=GradedRelevance in place of {items.replaced}, "
+            model += f"coverage={coverage:.3f}, "
         return (
-            f"Review(n_queries={queries.n_queries}, n_pairs={queries.n_pairs}, "
-            f"n_answers={len(self.answers)}, "
+            f"Review(n_queries={items.queries.n_queries}, "
+            f"n_pairs={items.queries.n_pairs}, n_answers={len(self.answers)}, "
             f"contradictions={len(self.contradictions)}, "
-            f"expected_accuracy={self.expected_accuracy:.3f}, {self.items.decided_by}"
-            "certified=nothing)"
+            f"expected_accuracy={self.expected_accuracy:.3f}, {model}certified=nothing)"
         )
 
     def _repr_html_(self) -> str:
-        error_se = np.sqrt(np.diag(self._error_covariance))
-        return self.reviewers.to_html(repr(self), self.answers, error_se)
+        names, rates = self.answers.reviewers, self.reviewers
+        counts = np.bincount(self.answers.reviewer, minlength=len(names))
+        columns = {
+            "wrong": rates.error,
+            "standard error": np.sqrt(np.diag(self._error_covariance)),
+            "untied pair, order reversed": rates.turned,
+            "untied pair, called a tie": rates.missed,
+            "tie, called an order": rates.split,
+        }
+        texts = {"reviewer": names, "answers": counts}
+        return html_of_rows(repr(self), texts, columns, 0)
 
     @property
     def reviewer_error_(self) -> dict[str, float]:
@@ -184,7 +289,7 @@ class Review:
     def _error_covariance(self) -> FloatArray:
         rates = self.reviewers
         return error_covariance(
-            self.answers, _label_proba(self._answered), rates.error, self.estimated
+            self.answers, self._answered_proba, rates.error, self.estimated
         )
 
     @property
@@ -201,11 +306,12 @@ class Review:
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
         """Answers that contradict each other, or are improbable."""
-        proba = _label_proba(self._answered)
         tied = self.items.model.tied_shares_
         # A grade that pools several relevances has orders within it, too.
         n_levels = tied.size if (tied == 1).all() else np.inf
-        return find_contradictions(self.answers, self.items.queries, proba, n_levels)
+        return find_contradictions(
+            self.answers, self.items.queries, self._answered_proba, n_levels
+        )
 
     @cached_property
     def decisions(self) -> PairDecisions:
@@ -248,7 +354,8 @@ class Review:
             return float("nan")
         answer_proba = Reviewers.of_error(self.typical_error).answer_proba()
         asked: dict[int, list[Question]] = {}
-        for query, question in self._choose(n, "pairs", ZERO_ONE_LOSS, drawn=True):
+        chosen = self._choose(n, PairObjective(), ZERO_ONE_LOSS, drawn=True)
+        for query, question in chosen:
             asked.setdefault(query, []).append(question)
         gained = 0.0
         for query, questions in asked.items():
@@ -303,23 +410,17 @@ class Review:
         objective = check_objective(objective)
         if per_query is None and objective.equal_shares:
             per_query = "equal"
-        if isinstance(per_query, str):
-            if per_query != "equal":
-                raise ValueError(
-                    "per_query must be an integer, 'equal' or None, got "
-                    f"{shown(per_query)}."
-                )
-        elif per_query is not None:
+        if isinstance(per_query, str) and per_query != "equal":
+            raise ValueError(
+                "per_query must be an integer, 'equal' or None, got "
+                f"{shown(per_query)}."
+            )
+        if not isinstance(per_query, str | None):
             check_positive_int(per_query, "per_query", minimum=0)
-        loss = self.items.loss
+        loss, queries = self.items.calibration.loss, self.items.queries
         chosen = self._choose(n, objective, loss, per_query, verbose=verbose)
-        queries = self.items.queries
-        query, value, i, j = (
-            np.array([(query, *question[:3]) for query, question in chosen])
-            .reshape(-1, 4)
-            .T
-        )
-        query, i, j = (column.astype(np.int64) for column in (query, i, j))
+        rows = np.reshape([(query, *asked[:3]) for query, asked in chosen], (-1, 4))
+        value, (query, i, j) = rows[:, 1], rows[:, [0, 2, 3]].T.astype(np.int64)
         first = queries.offsets[query]
         left, right = queries.order[first + i], queries.order[first + j]
         before = np.append(0, np.cumsum(queries.pair_counts))[query]
@@ -363,10 +464,11 @@ class Review:
                 raise ValueError("cost must name at least one reviewer, got {}.")
             prices = {str(name).strip(): price for name, price in cost.items()}
             check_spelling((*rates, *prices), "cost")
+        loss = self.items.calibration.loss
         for name, price in prices.items():
             least = check_real(price, "cost", 0, np.inf, include_high=False)
             error = rates.get(name, self.typical_error)
-            best = self._choose(1, objective, self.items.loss, error=error)
+            best = self._choose(1, objective, loss, error=error)
             if best and best[0][1].value > least:
                 return True
         return False
@@ -409,26 +511,24 @@ class Review:
         return dict(zip(self.answers.reviewers, rates.tolist(), strict=True))
 
     @cached_property
-    def _answered(self) -> dict[int, Posterior]:
-        """The posteriors of the queries with answers."""
+    def _posteriors(self) -> dict[int, Posterior]:
+        """The posteriors of the queries with answers; `_posterior` adds others."""
         likelihood = self.reviewers.likelihood(self.answers)
         return self.items.posteriors(self.answers, likelihood)
 
-    def _posterior(self, query: int) -> Posterior:
-        if query in self._answered:
-            return self._answered[query]
-        if query not in self._silent:
-            posterior = self.items.without_answers(query)
-            # Those of all queries may not fit into memory.
-            if self.items.queries.n_pairs > _MOST_KEPT:
-                return posterior
-            self._silent[query] = posterior
-        return self._silent[query]
-
     @cached_property
-    def _silent(self) -> dict[int, Posterior]:
-        """The posteriors of queries without answers, as far as they were asked for."""
-        return {}
+    def _answered_proba(self) -> FloatArray:
+        """Label probabilities of all answered pairs, (n_answered, 3)."""
+        return _label_proba(self._posteriors)
+
+    def _posterior(self, query: int) -> Posterior:
+        posterior = self._posteriors.get(query)
+        if posterior is None:
+            posterior = Posterior.of(self.items.prior(query))
+            # Those of all queries may not fit into memory.
+            if self.items.queries.n_pairs <= _MOST_KEPT:
+                self._posteriors[query] = posterior
+        return posterior
 
     @cached_property
     def _pair_proba(self) -> FloatArray:
@@ -463,27 +563,30 @@ class Review:
     ) -> PairDecisions:
         """Decide pairs of rows by their probabilities."""
         queries, names = self.items.queries, self.items.item_id
-        losses = expected_losses(proba, self.items.loss)
+        losses = expected_losses(proba, self.items.calibration.loss)
         lead = proba[:, 2] - proba[:, 0]
         # Equal probabilities carry no order; so do they without answers.
         order = np.where(np.abs(lead) <= EQUAL, 0, np.sign(lead)).astype(np.int64)
         strict = np.where(order > 0, losses[:, 2], losses[:, 0])
         tie = (order == 0) | (losses[:, 1] < strict)
         risk = np.where(tie, losses[:, 1], strict)
-        # What gold answers say, or imply, is certain, whatever the rule accepts.
-        accepted = risk <= self.items.region.risk
-        accepted |= proba.max(axis=1, initial=0.0) >= _CERTAIN
         label, proba = np.where(tie, 0, order), proba.copy()
+        region = self.items.region
+        by = risk
+        if region.margin_of is not None:
+            by = margins(proba, label, region.margin_of)
+        # What gold answers say, or imply, is certain, whatever the rule accepts.
+        accepted = by <= region.risk
+        accepted |= proba.max(axis=1, initial=0.0) >= _CERTAIN
         # Where nobody answered about a query, the ranker's own decisions stand.
-        silent = ~np.isin(queries.codes[left], list(self._answered))
-        own = self.items.decide(left[silent], right[silent])
-        for column, value in (
-            (label, own.label),
-            (accepted, own.accepted),
-            (risk, own.risk),
-            (proba, own.proba),
-        ):
-            column[silent] = value
+        silent = ~np.isin(queries.codes[left], self.answers.query)
+        pairs = RowPairs.of(
+            self.items.values, left[silent], right[silent], self.items.keys
+        )
+        engine = self.items.calibration.engine
+        own = engine.decide(self.items.region, self.items.values, pairs)
+        label[silent], accepted[silent] = own.label, own.accepted
+        risk[silent], proba[silent] = own.risk, own.proba
         decided = PairDecisions(
             left,
             right,
@@ -494,14 +597,22 @@ class Review:
             proba,
             left_id=None if names is None else names[left],
             right_id=None if names is None else names[right],
-            place=positions_in_queries(self._by_gain, queries) + 1,
+            place=np.argsort(self._by_gain) - queries.offsets[queries.codes] + 1,
         )
-        return self.items.abstain_on_novel(decided, self.answers)
+        novel = self.items.novel
+        if novel is None:
+            return decided
+        # Pairs of novel items that no answer is about.
+        unknown, first = novel.copy(), queries.offsets[self.answers.query]
+        for item in (self.answers.left, self.answers.right):
+            unknown[queries.order[first + item]] = False
+        accepted = decided.leaving_out(unknown).accepted
+        return replace(decided.leaving_out(novel), accepted=accepted)
 
     def _choose(
         self,
         n: int,
-        objective: str | QuestionObjective,
+        objective: QuestionObjective,
         loss: FloatArray,
         per_query: int | str | None = None,
         error: float | None = None,
@@ -512,22 +623,16 @@ class Review:
         """Choose questions; ``drawn``: answers are drawn, not the most probable."""
         error = self.typical_error if error is None else error
         answer_proba = Reviewers.of_error(error).answer_proba()
-        n_queries = self.items.queries.n_queries if n else 0
+        n_queries = self.items.queries.n_queries
 
         def stream(query: int) -> Iterator[Question]:
             if verbose and query % max(n_queries // 10, 1) == 0:
                 print(f"[Review] questions about query {query + 1} of {n_queries}")  # noqa: T201
-            return questions_of_query(
-                self._posterior(query),
-                check_objective(objective),
-                answer_proba,
-                loss,
-                np.random.default_rng(query) if drawn else None,
-            )
+            rng = np.random.default_rng(query) if drawn else None
+            posterior = self._posterior(query)
+            yield from questions_of_query(posterior, objective, answer_proba, loss, rng)
 
-        streams = (stream(query) for query in range(n_queries))
-        limit = per_query if isinstance(per_query, int) else None
-        return choose_questions(streams, n, limit, equal=per_query == "equal")
+        return choose_questions(map(stream, range(n_queries)), n, per_query)
 
 
 def _label_proba(posteriors: Mapping[int, Posterior]) -> FloatArray:

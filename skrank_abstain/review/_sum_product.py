@@ -15,15 +15,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from skrank_abstain._kernels.compiling import jit
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 
 #: Most sweeps over a graph with loops, and the change that ends them.
 _SWEEPS = 200
@@ -91,38 +87,23 @@ def link_items(
     return answered, items
 
 
-@jit
 def _cut_loops(n: int, left: IntArray, right: IntArray, most: int) -> IntArray:
     """Return at most ``most`` items without which the pairs have fewer loops.
 
     Greedily: of the items in a loop or between loops, the one with the most pairs.
     """
-    kept = np.ones(left.shape[0], dtype=np.bool_)
-    degree = np.zeros(n, dtype=np.int64)
-    for e in range(left.shape[0]):
-        degree[left[e]] += 1
-        degree[right[e]] += 1
-    found = np.empty(most, dtype=np.int64)
-    n_found, item = 0, -1
-    while n > 0:
-        # Remove the pairs of the item cut last, and those that lead to one item alone.
-        changed = True
-        while changed:
-            changed = False
-            for e in range(left.shape[0]):
-                i, j = left[e], right[e]
-                if kept[e] and (
-                    i == item or j == item or degree[i] == 1 or degree[j] == 1
-                ):
-                    kept[e], changed = False, True
-                    degree[i] -= 1
-                    degree[j] -= 1
-        item = int(np.argmax(degree))
-        if degree[item] == 0 or n_found == most:
-            break
-        found[n_found] = item
-        n_found += 1
-    return found[:n_found]
+    items: list[int] = []
+    while left.size:
+        degree = np.bincount(np.append(left, right), minlength=n)
+        # Pairs that lead to one item alone are in no loop.
+        kept = (degree[left] > 1) & (degree[right] > 1)
+        if kept.all():
+            if len(items) == most:
+                break
+            items.append(int(degree.argmax()))
+            kept = (left != items[-1]) & (right != items[-1])
+        left, right = left[kept], right[kept]
+    return np.array(items, dtype=np.int64)
 
 
 def _span(
@@ -207,10 +188,7 @@ def _same(tied: float, worse: float, tie: float, better: float) -> float:
 @jit
 def _versus(proba: FloatArray, a: int, tied: float) -> tuple[float, float]:
     """Return P(worse), P(tied) of an item with P(grade) (K,) against one of grade a."""
-    below = 0.0
-    for b in range(a):
-        below += proba[b]
-    return below + (1 - tied) / 2 * proba[a], tied * proba[a]
+    return proba[:a].sum() + (1 - tied) / 2 * proba[a], tied * proba[a]
 
 
 @jit
@@ -355,13 +333,19 @@ def _given(
 
 
 @jit
-def _believe(
+def believe(
     prior: FloatArray,
     log_weight: FloatArray,
     tied: FloatArray,
     answered: Answered,
     loops: bool,
-) -> tuple[FloatArray, ...]:
+) -> Beliefs:
+    """Return the probabilities after the answers.
+
+    ``prior`` (n, H, K) and ``log_weight`` (H,) are logarithms, of P(grade | node) and
+    of P(node). O((n + m) H K) a sweep: one sweep, exact, if the answered pairs have no
+    ``loops``; otherwise at most 200, until the messages stand still.
+    """
     n, n_nodes, n_grades = prior.shape
     log_belief = prior.copy()
     messages = np.zeros((answered.pairs.shape[0], n_nodes, n_grades))
@@ -379,33 +363,7 @@ def _believe(
                 under[u, a, i], tie[u, a, i] = _versus(belief[i, u], a, tied[a])
     mass = belief * weight.reshape(1, -1, 1)
     given = _given(tied, answered, log_belief, messages)
-    return tied, weight, belief, mass, under, tie, given
-
-
-def believe(
-    prior: FloatArray, log_weight: FloatArray, tied: FloatArray, answered: Answered
-) -> Beliefs:
-    """Return the probabilities after the answers.
-
-    Parameters
-    ----------
-    prior : ndarray of shape (n, H, K), float64
-        Logarithms of P(grade | node).
-    log_weight : ndarray of shape (H,), float64
-    tied : ndarray of shape (K,), float64
-    answered : Answered
-
-    Returns
-    -------
-    beliefs : Beliefs
-
-    Notes
-    -----
-    Sum-product, O((n + m) H K) a sweep: one sweep, exact, if the answered pairs have no
-    loop; otherwise at most 200, until the messages stand still.
-    """
-    loops = answered.has_loops
-    return Beliefs(*_believe(prior, log_weight, tied, answered, loops))
+    return Beliefs(tied, weight, belief, mass, under, tie, given)
 
 
 @jit

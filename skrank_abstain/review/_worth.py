@@ -8,12 +8,9 @@ each question; ``rows_of_items`` returns ``under``, ``tie``, ``gains`` (s, H, K,
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skrank_abstain._kernels.compiling import jit
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from skrank_abstain._validation import FloatArray, IntArray
 
 
 @jit

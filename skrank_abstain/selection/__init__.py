@@ -25,6 +25,7 @@ from skrank_abstain.selection._engine import (
     cells_of,
     decide_pairs,
     decide_queries,
+    margins,
     tally_of,
 )
 from skrank_abstain.selection._gaps import GapRegion

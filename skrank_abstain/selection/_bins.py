@@ -18,6 +18,7 @@ from skrank_abstain.selection._engine import (
     RiskEngine,
     RowPairs,
     draw_boundary,
+    margins,
 )
 from skrank_abstain.selection._tally import Tally
 from skrank_abstain.tie_models import BinModel, expected_losses
@@ -30,19 +31,22 @@ class BinRegion(Value):
     Attributes
     ----------
     risk : float
-        The threshold on the conditional risk.
+        The threshold on the conditional risk, or on the margin.
     last : int
         Place of the last pairs of bins that are accepted, from 0.
     kappa : float
         Probability of accepting pairs at the last place.
     seed : int
         Seed of the draws for these.
+    margin_of : float or None
+        The places are those by the `margins` of this bound; None: by the risk.
     """
 
     risk: float
     last: int
     kappa: float = 1.0
     seed: int = 0
+    margin_of: float | None = None
 
     @property
     def draws(self) -> bool:
@@ -61,7 +65,8 @@ class BinEngine(RiskEngine):
     """Conditional risk under a model that is constant on bins.
 
     All pairs of bins stand in one order, the surest first, and a region is a place in
-    it. Where risks are equal, orders of items far apart come first and ties last.
+    it. Regions by a margin have an order of their own. Where risks are equal, orders of
+    items far apart come first and ties last.
 
     Parameters
     ----------
@@ -92,27 +97,42 @@ class BinEngine(RiskEngine):
         self._risk = np.minimum(strict, losses[:, :, 1])
         self._label = np.where(losses[:, :, 1] < strict, 0, order).astype(np.int64)
         self.highest = float(self._risk.max())
-        nearness = self._nearness()
-        risks, near = self._risk[self._upper], nearness[self._upper]
+        self._orders_by: dict[float | None, tuple[IntArray, FloatArray]] = {}
+
+    def _places(self, margin_of: float | None = None) -> tuple[IntArray, FloatArray]:
+        """Return the place of each two bins, the surest first, and the risk there.
+
+        Shapes (n_bins, n_bins) and (n_places,).
+        """
+        if margin_of in self._orders_by:
+            return self._orders_by[margin_of]
+        risks, near = self._by(margin_of)[self._upper], self._nearness()[self._upper]
         order = np.lexsort((near, risks))
         new = (np.diff(risks[order]) > 0) | (np.diff(near[order]) > 0)
-        place = np.empty(order.size, dtype=np.int64)
-        place[order] = np.append(0, np.cumsum(new))
-        self._place = np.empty((n_bins, n_bins), dtype=np.int64)
-        self._place[self._upper] = self._place.T[self._upper] = place
-        self._risks = risks[order][np.append(True, new)]
+        ranks = np.empty(order.size, dtype=np.int64)
+        ranks[order] = np.append(0, np.cumsum(new))
+        place = np.empty(self._risk.shape, dtype=np.int64)
+        place[self._upper] = place.T[self._upper] = ranks
+        self._orders_by[margin_of] = place, risks[order][np.append(True, new)]
+        return self._orders_by[margin_of]
 
-    def below(self, risk: float) -> BinRegion:
-        last = np.searchsorted(self._risks, risk, side="right") - 1
-        return BinRegion(risk, int(last))
+    def _by(self, margin_of: float | None) -> FloatArray:
+        """Return what a threshold is compared with, (n_bins, n_bins)."""
+        if margin_of is None:
+            return self._risk
+        return margins(self._model.table_, self._label, margin_of)
+
+    def below(self, risk: float, margin_of: float | None = None) -> BinRegion:
+        last = np.searchsorted(self._places(margin_of)[1], risk, side="right") - 1
+        return BinRegion(risk, int(last), margin_of=margin_of)
 
     def surest(
         self, scores: Scores, rank: int, *, kappa: float = 1.0, seed: int = 0
     ) -> BinRegion:
-        place = self._place[self._upper]
-        mass = np.bincount(place, self._pooled(scores).sum(axis=1))
+        place, risks = self._places()
+        mass = np.bincount(place[self._upper], self._pooled(scores).sum(axis=1))
         last = int(np.searchsorted(np.cumsum(mass), rank))
-        return BinRegion(float(self._risks[last]), last, kappa, seed)
+        return BinRegion(float(risks[last]), last, kappa, seed)
 
     def _pooled(self, scores: Scores) -> FloatArray:
         """Count the pairs of each two bins, by outcome, (n_pairs_of_bins, 4)."""
@@ -145,33 +165,30 @@ class BinEngine(RiskEngine):
         ends = [region.last for region in regions]
         ends += [region.last - 1 for region in regions if region.kappa < 1]
         distinct = np.unique(ends)
+        place, risks = self._places(regions[0].margin_of)
         # Up to each end, beyond the one before it; and beyond all.
-        places = np.append(distinct, self._risks.size)
+        places = np.append(distinct, risks.size)
         accepted = np.stack([region.weight(places) for region in regions])
         tie = np.arange(2 * places.size) % 2 == 1
-        return Classes(distinct, np.repeat(accepted, 2, axis=1), tie)
+        split = 2 * np.searchsorted(distinct, place) + (self._label == 0)
+        return Classes(split, np.repeat(accepted, 2, axis=1), tie)
 
     def _count(
         self, classes: Classes, scores: Scores, weight: FloatArray | None
     ) -> FloatArray:
-        group, n_groups = self._group(classes), classes.tie.size
-        edges = self._model.edges_
-        return weigh_bins(scores, edges, group, n_groups, by_query=True, weight=weight)
-
-    def _group(self, classes: Classes) -> IntArray:
-        """Return the class of each two bins, (n_bins, n_bins)."""
-        level = np.searchsorted(classes.split, self._place)
-        return np.asarray(2 * level + (self._label == 0))
+        table = self._model.edges_, classes.split, classes.tie.size
+        return weigh_bins(scores, *table, by_query=True, weight=weight)
 
     def _mass(self, classes: Classes, scores: Scores) -> FloatArray:
-        counts, group = self._pooled(scores).sum(axis=1), self._group(classes)
-        mass = np.bincount(group[self._upper], counts, classes.tie.size)
+        counts, of_pair = self._pooled(scores).sum(axis=1), classes.split[self._upper]
+        mass = np.bincount(of_pair, counts, classes.tie.size)
         return mass.astype(np.float64)
 
-    def _by_risk(self, scores: Scores) -> Tally:
+    def _by_risk(self, scores: Scores, margin_of: float | None) -> Tally:
         counts = self._pooled(scores)
         seen = counts.any(axis=1)
-        risk, label = self._risk[self._upper][seen], self._label[self._upper][seen]
+        risk = self._by(margin_of)[self._upper][seen]
+        label = self._label[self._upper][seen]
         none = np.empty((0, risk.size))
         return Tally(counts[seen][None], none, label == 0, self.loss, risk)
 
@@ -180,7 +197,7 @@ class BinEngine(RiskEngine):
     ) -> DecisionArrays:
         bins = self._model.bins(values)
         pair = bins[pairs.left] * self._risk.shape[0] + bins[pairs.right]
-        place = self._place.reshape(-1)[pair]
+        place = self._places(region.margin_of)[0].reshape(-1)[pair]
         accepted = place <= region.last
         if region.kappa < 1:
             accepted = draw_boundary(region.weight(place), region.seed, pairs)
@@ -246,7 +263,8 @@ class BinEngine(RiskEngine):
 
     def _over(self, region: BinRegion) -> BoolArray:
         """Return which bin is accepted over which lower one, (n_bins, n_bins)."""
-        return np.tril((region.weight(self._place) == 1) & (self._label == 1))
+        place = self._places(region.margin_of)[0]
+        return np.tril((region.weight(place) == 1) & (self._label == 1))
 
 
 def _is_semiorder(over: BoolArray, below: IntArray) -> bool:

@@ -83,7 +83,8 @@ class LossTables(NamedTuple):
     thresholds : ndarray of shape (n_thresholds,), float64
         On the risk; they accept evenly spaced shares of the tuning pairs.
     tuning, rest : tuple of two ndarrays of shape (n_queries, n_thresholds), float64
-        Accepted pairs, and their loss divided by the largest one.
+        Accepted pairs, and their loss divided by the largest one; for a discordance
+        accepted pairs that differ, and those of them in the wrong order.
     """
 
     thresholds: FloatArray
@@ -354,32 +355,46 @@ class Calibration(Value):
         found = zip(self.groups.names, counts.tolist(), strict=True)
         return {name: count for name, count in found if count}
 
-    @cached_property
-    def loss_tables(self) -> LossTables:
-        """Accepted pairs and their loss, by query and threshold."""
+    def loss_tables(
+        self, margin_of: float | None = None, most: float | None = None
+    ) -> LossTables:
+        """Return accepted pairs and their loss, by query and threshold.
+
+        Parameters
+        ----------
+        margin_of : float, default=None
+            Thresholds are on the `margins` of this bound, and all pairs are those that
+            differ.
+        most : float, default=None
+            What counts are divided by; None: by the pairs of the query.
+        """
         tuning = self.items if self.tuning is None else self.tuning
         # The thresholds, too, come from the tuning pairs: a test of thresholds that its
         # own data chose promises nothing.
-        profile = self.engine.tally(tuning).profile()
-        wanted = np.arange(1, _N_THRESHOLDS) / _N_THRESHOLDS
-        at = np.searchsorted(profile.coverage, wanted)
+        profile = self.engine.tally(tuning, margin_of=margin_of).profile()
         # The last one accepts every pair, so that a bound which holds without
         # abstention can be certified.
-        highest = self.engine.highest
-        thresholds = np.unique(np.append(profile.risk[at].clip(max=highest), highest))
-        return LossTables(
-            thresholds,
-            self._shares(tuning, thresholds),
-            self._shares(self.items, thresholds),
-        )
+        share, highest = profile.coverage, self.engine.highest
+        if margin_of is not None:
+            # An order is at most half as often wrong as its items differ.
+            share, highest = np.cumsum(profile.n_unlike), 0.5
+            share = share / max(share[-1], 1)
+        wanted = share[-1] * np.arange(1, _N_THRESHOLDS) / _N_THRESHOLDS
+        found = profile.risk[np.searchsorted(share, wanted)].clip(max=highest)
+        thresholds = np.unique(np.append(found, highest))
 
-    def _shares(
-        self, items: Scores, thresholds: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        accepted, cost = at_thresholds(self.engine, items, thresholds)
-        pairs = np.maximum(items.pair_counts, 1)[:, None]  # 0 of 0 pairs is 0
-        # Over the largest loss they lie in [0, 1], as the bounds for means assume.
-        return accepted / pairs, cost / (self.loss.max() * pairs)
+        def shares(items: Scores) -> tuple[FloatArray, FloatArray]:
+            accepted, cost = at_thresholds(self.engine, items, thresholds, margin_of)
+            every = items.pair_counts.astype(np.float64)
+            if margin_of is not None:
+                totals = self.totals(self.engine.below(highest), items)
+                every = totals.pairs - totals.tied
+            # Over the largest loss they lie in [0, 1], as the bounds for means assume.
+            largest = 1.0 if margin_of is not None else self.loss.max()
+            whole = np.maximum(every, 1)[:, None] if most is None else most
+            return accepted / whole, cost / (largest * whole)
+
+        return LossTables(thresholds, shares(tuning), shares(self.items))
 
 
 def fit_calibration(

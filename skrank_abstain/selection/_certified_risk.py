@@ -1,4 +1,4 @@
-"""The largest threshold whose selective risk is certified."""
+"""The largest threshold whose discordance, or selective risk, is certified."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from skrank_abstain._validation import (
+    ZERO_ONE_LOSS,
     FloatArray,
+    check_choice,
     check_fraction,
-    check_loss,
     check_real,
 )
 from skrank_abstain._warnings import warn_user
@@ -19,60 +20,68 @@ from skrank_abstain.concentration import (
     choose_start,
     warn_of_delta,
 )
-from skrank_abstain.selection._calibration import (
-    Calibration,
-    LossTables,
-    Rule,
-    RuleText,
-)
+from skrank_abstain.selection._calibration import Calibration, Rule, RuleText
 from skrank_abstain.selection._engine import Region
 from skrank_abstain.selection._weighting import (
+    both_ways,
     check_weighting,
+    most_pairs,
     risk_both_ways,
     warn_of_difference,
-    weights_of_pairs,
 )
 
 
 @dataclass(frozen=True)
 class CertifiedRisk(Rule):
-    """Accept as many pairs as a certified bound on the selective risk allows, or none.
+    """Accept as many pairs as a certified bound on wrong orders allows, or none.
 
     Parameters
     ----------
     max_risk : float
-        Bound on the mean loss of accepted pairs, between 0 and the largest loss.
+        The bound: on the discordance, between 0 and 1, where a coin has .5; or on the
+        mean loss of accepted pairs, between 0 and the largest loss.
     delta : float, default=0.1
         Probability that the bound fails, in (0, 1).
-    tuning_size : float, default=0.3
+    bound : {"discordance", "loss"}, default="discordance"
+        What is bounded. The discordance: of the accepted pairs that truly differ, the
+        share in the wrong order; a tie called on such a pair counts one half. Or the
+        loss per accepted pair, which is low wherever most pairs are ties, also for a
+        coin.
+    tuning_size : float, default=0.15
         Share of the calibration queries that fit the tie model, in (0, 1).
     weighting : {"queries", "pairs"}, default="queries"
-        What counts alike in the risk that is bounded: E[e_q] / E[a_q] over queries, e_q
-        the loss of the accepted pairs of a query and a_q their number, both over the
-        number N_q of its pairs; or E[N_q e_q] / E[N_q a_q].
+        What counts alike in the risk that is bounded: E[w_q / D_q] / E[d_q / D_q] over
+        queries, D_q the pairs of a query that differ, d_q the accepted ones of them and
+        w_q those in the wrong order (0 / 0 = 0); or E[w_q] / E[d_q]. For the loss
+        E[e_q / N_q] / E[a_q / N_q], e_q the loss of the accepted pairs, a_q their
+        number and N_q that of all pairs; or E[e_q] / E[a_q].
     largest_query : int, default=None
         For ``weighting="pairs"``: items of the largest query that may come, at least 2.
         Larger ones are refused, at ``fit`` and later.
 
     Notes
     -----
-    For pairs, with M the pairs of the largest query, the mean of
-    (N_q / M) (e_q - max_risk a_q), which is in [-max_risk, 1 - max_risk], is tested
-    instead of that of e_q - max_risk a_q. The further the sizes of the queries
-    spread, the fewer of them decide the test, and the less is certified.
+    For the discordance pairs are accepted by the margin p - max_risk d, p the
+    probability of the opposite order and d that the pair differs: by how much the pair
+    is expected to break the bound. A pair that is probably tied is not worth an order.
+
+    For pairs, with M the pairs of the largest query, the mean of (w_q - max_risk d_q) /
+    M is tested instead of that of (w_q - max_risk d_q) / D_q. The further the sizes of
+    the queries spread, the fewer of them decide the test, and the less is certified.
 
     Examples
     --------
     >>> from skrank_abstain.selection import CertifiedRisk
-    >>> rule = CertifiedRisk(0.1, weighting="pairs", largest_query=50)
-    >>> rule.delta, rule.weighting
-    (0.1, 'pairs')
+    >>> rule = CertifiedRisk(0.3, weighting="pairs", largest_query=50)
+    >>> rule.delta, rule.bound, rule.weighting
+    (0.1, 'discordance', 'pairs')
     """
 
     max_risk: float
     _: KW_ONLY
     delta: float = 0.1
-    tuning_size: float = 0.3
+    bound: str = "discordance"
+    tuning_size: float = 0.15
     weighting: str = "queries"
     largest_query: int | None = None
 
@@ -80,20 +89,34 @@ class CertifiedRisk(Rule):
         check_fraction(self.delta, "delta")
         check_fraction(self.tuning_size, "tuning_size")
         check_real(self.max_risk, "max_risk")
+        check_choice(self.bound, "bound", ("discordance", "loss"))
         check_weighting(self.weighting, self.largest_query)
 
     def check(self, loss: FloatArray) -> None:
-        largest = float(loss.max())
+        largest, what = float(loss.max()), "the largest loss"
+        if self.bound == "discordance":
+            largest, what = 1.0, "where all orders are wrong"
         if not 0 < float(self.max_risk) < largest:
             raise ValueError(
-                f"max_risk must be between 0 and {largest:g}, the largest loss, both "
+                f"max_risk must be between 0 and {largest:g}, {what}, both "
                 f"excluded, got {self.max_risk!r}."
             )
 
+    @property
+    def _margin_of(self) -> float | None:
+        """The bound whose margins are compared with the threshold."""
+        if self.bound == "loss":
+            return None
+        # Of a larger bound than a coin's, a tie that surely differs would be the best.
+        return min(float(self.max_risk), 0.5)
+
     def select(self, calibration: Calibration) -> Region:
         warn_of_delta(self.delta)
-        max_risk = float(self.max_risk) / float(calibration.loss.max())
-        thresholds, tuned, rest = self._tables(calibration)
+        self._warn_of_coin(calibration)
+        largest = 1.0 if self.bound == "discordance" else float(calibration.loss.max())
+        max_risk, margin_of = float(self.max_risk) / largest, self._margin_of
+        most = most_pairs(calibration, self.largest_query)
+        thresholds, tuned, rest = calibration.loss_tables(margin_of, most)
         # Betting goes through the queries one by one, so their order must be random.
         order = np.random.default_rng(calibration.seed).permutation(rest[0].shape[0])
         groups = calibration.groups
@@ -106,10 +129,10 @@ class CertifiedRisk(Rule):
             groups=None if groups is None else groups.code[order],
         )
         if found is not None:
-            return calibration.engine.below(float(thresholds[found]))
+            return calibration.engine.below(float(thresholds[found]), margin_of)
         counts = calibration.group_counts()
         besides = ""
-        if np.array_equal(calibration.loss, check_loss("zero_one")):
+        if self.bound == "loss" and np.array_equal(calibration.loss, ZERO_ONE_LOSS):
             besides = " If only a wrong order is an error, pass loss='misranking'."
         hint = advise_on_certification(
             max_risk, self.delta, counts, tuned, besides=besides
@@ -119,29 +142,36 @@ class CertifiedRisk(Rule):
             f"delta={self.delta:g} on {order.size} queries: every pair is abstained "
             f"on. {hint}"
         )
-        return calibration.engine.below(-np.inf)
+        return calibration.engine.below(-np.inf, margin_of)
 
-    def _tables(self, calibration: Calibration) -> LossTables:
-        tables = calibration.loss_tables
-        if self.largest_query is None:
-            return tables
-        # Shares of the pairs of the largest query: the test needs no more.
-        tuned, rest = (
-            (share * weight[:, None], loss * weight[:, None])
-            for (share, loss), weight in zip(
-                tables[1:],
-                weights_of_pairs(calibration, self.largest_query),
-                strict=True,
+    def _warn_of_coin(self, calibration: Calibration) -> None:
+        """Warn where the bound allows what a coin gets."""
+        coin = 0.5
+        if self.bound == "loss":
+            every = calibration.engine.below(calibration.engine.highest)
+            totals = calibration.totals(every, calibration.items)
+            found = both_ways(totals.coin_loss, totals.accepted, totals.pairs)
+            coin = found[self.weighting == "pairs"]
+        if self.max_risk >= coin:
+            remedy = "a lower max_risk"
+            if self.bound == "loss":
+                remedy += " or bound='discordance', where a coin has 0.5 on any data"
+            warn_user(
+                f"max_risk={self.max_risk:g} promises next to nothing: a coin that "
+                f"orders every certification pair has a {self._what} of {coin:.3g}. "
+                f"Pass {remedy}."
             )
-        )
-        return LossTables(tables.thresholds, tuned, rest)
+
+    @property
+    def _what(self) -> str:
+        return "discordance" if self.bound == "discordance" else "selective risk"
 
     def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
-        found = risk_both_ways(calibration, region)
-        warn_of_difference("selective risk", self.weighting, found)
+        found = risk_both_ways(calibration, region, self.bound)
+        warn_of_difference(self._what, self.weighting, found)
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
-        bound, sure = f"{self.max_risk:g}", f"{1 - self.delta:g}"
+        bound, sure, what = f"{self.max_risk:g}", f"{1 - self.delta:g}", self._what
         n_tuning = 0 if calibration.tuning is None else calibration.tuning.n_queries
         tested = (
             f"\n- test: betting with max_risk = {bound} and delta = "
@@ -149,32 +179,39 @@ class CertifiedRisk(Rule):
             f"({calibration.items.n_pairs} pairs) that were used for nothing else; "
             f"{n_tuning} others fitted the tie model and chose where the search starts"
         )
+        if self.delta >= 0.5:
+            tested += "\n- WARNING: with this delta the bound may fail as often as not"
         counts = calibration.group_counts()
         if None not in counts:
             listed = ", ".join(f"{name} ({n} queries)" for name, n in counts.items())
             tested += f"\n- groups: {listed}; the bound is for each of them at once"
-        alike, row = "query", 'the row "selective risk ... each query counting alike"'
-        if self.weighting == "pairs":
-            alike = "pair"
-            row = 'the row "loss per decided pair", or 1 - "selective accuracy"'
+        alike = "pair" if self.weighting == "pairs" else "query"
         if self.largest_query is not None:
             most = self.largest_query
             tested += f"\n- queries of more than {most} items are refused"
         if threshold == -np.inf:
             nothing = "NOT CERTIFIED. Nothing is decided, so nothing is promised."
-            done = f"no threshold was certified for a risk of {bound}"
+            done = f"no threshold was certified for a {what} of {bound}"
             return RuleText(done, nothing + tested)
-        region = calibration.engine.below(threshold)
-        by_query, by_pair, _ = risk_both_ways(calibration, region)
+        region = calibration.engine.below(threshold, self._margin_of)
+        by_query, by_pair, _ = risk_both_ways(calibration, region, self.bound)
+        meaning = (
+            "the mean loss of the decided pairs (zero-one loss: the share of them that "
+            "is wrong)"
+        )
+        if self.bound == "discordance":
+            meaning = (
+                "of the decided pairs that truly differ, the share in the wrong order "
+                "(a tie called on such a pair counts one half; a coin has 0.5)"
+            )
         return RuleText(
-            f"certified: selective risk at most {bound} with probability {sure}, each "
-            f"{alike} counting alike",
+            f"certified: {what} at most {bound} with a probability of at least {sure}, "
+            f"each {alike} counting alike",
             f"CERTIFIED. With a probability of at least {sure}, over the draw of the "
-            "certification queries, the selective risk on new queries is at most "
-            f"{bound}: the mean loss of the decided pairs (zero-one loss: the share of "
-            f"them that is wrong), each {alike} counting alike.{tested}"
-            f"\n- on the certification queries the risk was {by_query:.4f}, each query "
-            f"counting alike, and {by_pair:.4f}, each pair counting alike"
-            f"\n- on labelled data the bounded risk is estimated by {row}; rows that "
-            "count otherwise may lie on the other side of the bound",
+            f"certification queries, the {what} on new queries is at most {bound}: "
+            f"{meaning}, each {alike} counting alike.{tested}"
+            f"\n- on the certification queries the {what} was {by_query:.4f}, each "
+            f"query counting alike, and {by_pair:.4f}, each pair counting alike"
+            f"\n- on labelled data see the row of the {what} in which each {alike} "
+            "counts alike; others may lie on the other side of the bound",
         )

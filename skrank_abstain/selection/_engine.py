@@ -47,7 +47,11 @@ class Region(Protocol):
 
     @property
     def risk(self) -> float:
-        """Threshold on the conditional risk."""
+        """Threshold on the conditional risk, or on the margin."""
+
+    @property
+    def margin_of(self) -> float | None:
+        """The bound whose `margins` the threshold is about; None: about the risk."""
 
 
 class RowPairs(NamedTuple):
@@ -139,6 +143,7 @@ class CellRegion(Value):
 
     regions: tuple[Region, ...]
     of_cell: IntArray
+    margin_of = None
 
     @property
     def risk(self) -> float:
@@ -208,8 +213,11 @@ class RiskEngine(ABC):
     _last: tuple[Any, Any] = (None, None)
 
     @abstractmethod
-    def below(self, risk: float) -> Region:
-        """Return the region of the pairs whose risk is at most ``risk``."""
+    def below(self, risk: float, margin_of: float | None = None) -> Region:
+        """Return the region of the pairs whose risk is at most ``risk``.
+
+        With ``margin_of`` those of which the `margins` of this bound are.
+        """
 
     @abstractmethod
     def surest(
@@ -230,6 +238,7 @@ class RiskEngine(ABC):
         weight: FloatArray | None = None,
         every: bool = True,
         outcomes: bool = True,
+        margin_of: float | None = None,
     ) -> Tally:
         """Count pairs by query, class and outcome.
 
@@ -247,18 +256,29 @@ class RiskEngine(ABC):
         outcomes : bool, default=True
             False: a single row for all queries, without outcomes: the pairs of a class
             are in its first column. That takes O(n).
+        margin_of : float, default=None
+            Without regions: the `margins` of this bound take the place of the risk.
         """
         here = scores.ascending
-        sound = self._tally(here.sound, regions, weight, outcomes)
+
+        def count(some: Scores) -> Tally:
+            if regions is None:
+                return self._by_risk(some, margin_of)
+            return self._tally(some, regions, weight, outcomes)
+
+        sound = count(here.sound)
         if here.novel is None:
             return sound
         sound = replace(sound, counts=sound.counts[: here.n_queries])
         # A threshold beyond the highest risk accepts the pairs of novel items, too: on
-        # a curve they are the last.
-        last = [float(region.risk > self.highest) for region in regions or []]
+        # a curve they are the last. No margin does.
+        last = [
+            float(region.risk > self.highest and region.margin_of is None)
+            for region in regions or []
+        ]
         if not (every or any(last)):
             return sound
-        whole = self._tally(here, regions, weight, outcomes)
+        whole = count(here)
         novel = np.stack(
             [
                 whole.counts[:, whole.tie == tie].sum(axis=1)
@@ -354,8 +374,8 @@ class RiskEngine(ABC):
         """Count the pairs of each class, (n_classes,)."""
 
     @abstractmethod
-    def _by_risk(self, scores: Scores) -> Tally:
-        """Count the pairs of equal risk, of all queries together."""
+    def _by_risk(self, scores: Scores, margin_of: float | None) -> Tally:
+        """Count the pairs of equal risk, or margin, of all queries together."""
 
     @abstractmethod
     def _decide(
@@ -371,12 +391,10 @@ class RiskEngine(ABC):
     def _tally(
         self,
         scores: Scores,
-        regions: Sequence[Any] | None,
+        regions: Sequence[Any],
         weight: FloatArray | None,
         outcomes: bool,
     ) -> Tally:
-        if regions is None:
-            return self._by_risk(scores)
         if isinstance(regions[0], CellRegion):
             n_groups = len(regions[0].of_cell)
             parts = [
@@ -517,10 +535,40 @@ def tally_of(
     return replace(both, counts=counts)
 
 
+def margins(proba: FloatArray, label: Any, max_risk: float) -> FloatArray:
+    """Return by how much pairs break a bound on the discordance, as expected.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (..., 3), float64
+        Probabilities of the labels -1, 0, +1.
+    label : int or ndarray of shape (...), int64
+        Answers.
+    max_risk : float
+
+    Returns
+    -------
+    margins : ndarray of shape (...), float64
+        p - max_risk d, p the probability that the order is wrong (a tie is half wrong
+        about a pair that differs) and d the probability that the pair differs.
+    """
+    lower, higher = proba[..., 0], proba[..., 2]
+    differs = lower + higher
+    wrong = np.where(label == 0, differs / 2, np.where(label > 0, lower, higher))
+    return np.asarray(wrong - max_risk * differs)
+
+
 def at_thresholds(
-    engine: RiskEngine, scores: Scores, thresholds: FloatArray
+    engine: RiskEngine,
+    scores: Scores,
+    thresholds: FloatArray,
+    margin_of: float | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Add up accepted pairs and their loss, by query and threshold on the risk.
+
+    With ``margin_of``, thresholds are on the `margins` of this bound, and what is added
+    up are accepted pairs of different relevance, and those in the wrong order, a called
+    tie counting one half.
 
     Returns
     -------
@@ -529,10 +577,11 @@ def at_thresholds(
     cost : ndarray of shape (n_queries, n_thresholds), float64
         Sum of the losses of their predictions; for the zero-one loss the errors.
     """
-    regions = [engine.below(float(risk)) for risk in thresholds]
+    regions = [engine.below(float(risk), margin_of) for risk in thresholds]
 
     def count(some: Scores) -> tuple[FloatArray, ...]:
-        return engine.tally(some, regions, every=False).at_regions()
+        tally = engine.tally(some, regions, every=False)
+        return tally.at_regions(discordance=margin_of is not None)
 
     most = max(1, _COUNTS // max(thresholds.size, 1))
     accepted, cost = by_query(scores.ascending, count, most)

@@ -17,6 +17,7 @@ import numpy as np
 
 from skrank_abstain._validation import BoolArray, FloatArray
 from skrank_abstain.pairs import Scores, count_within
+from skrank_abstain.selection._engine import margins
 from skrank_abstain.tie_models import DifferenceModel, expected_losses
 
 #: The search for a cut gives up this many times beyond the calibration gaps.
@@ -38,6 +39,8 @@ class RiskCurve:
         Mirror-symmetric loss.
     largest : float
         Largest ``|d|`` of the calibration pairs: the unit of the searches.
+    margin_of : float, default=None
+        The curve is that of the `margins` of this bound.
 
     Attributes
     ----------
@@ -51,22 +54,26 @@ class RiskCurve:
     """
 
     def __init__(
-        self, model: DifferenceModel, loss: FloatArray, largest: float
+        self,
+        model: DifferenceModel,
+        loss: FloatArray,
+        largest: float,
+        margin_of: float | None = None,
     ) -> None:
         self._model = model
         self._loss = loss
+        self._margin_of = margin_of
         self._unit = largest if largest > 0 else 1.0
         self.crossing = self._first(self._order_wins, 0.0)
         # The risk rises up to the crossing and falls beyond, so that its maximum is
         # there; where no order ever wins it is at the far end.
         peak = self.crossing if np.isfinite(self.crossing) else self._unit * _REACH
-        self.highest = self.at(peak)
-        self.of_equal = float(self._losses(np.zeros(1))[0, 1])
+        self.highest = float(self(np.array([peak, max(_below(peak), 0.0)])).max())
+        self.of_equal = float(self._risks(np.zeros(1))[0][0])
 
     def __call__(self, gap: FloatArray) -> FloatArray:
         """Return the conditional risk at each gap, shape (n,)."""
-        losses = self._losses(gap)
-        return np.minimum(losses[:, 1], losses[:, 2])
+        return np.where(gap < self.crossing, *self._risks(gap))
 
     def at(self, gap: float) -> float:
         """Return the conditional risk at one gap."""
@@ -79,7 +86,7 @@ class RiskCurve:
         """
         if not np.isfinite(self.crossing):
             return np.inf
-        return self._first(lambda d: self._losses(d)[:, 2] <= risk, self.crossing)
+        return self._first(lambda d: self._risks(d)[1] <= risk, self.crossing)
 
     def inner_cut(self, risk: float) -> float:
         """Return the largest gap where a tie has at most this risk.
@@ -88,17 +95,23 @@ class RiskCurve:
         """
         if self.crossing == 0 or self.of_equal > risk:
             return -1.0
-        beyond = self._first(lambda d: self._losses(d)[:, 1] > risk, 0.0)
+        beyond = self._first(lambda d: self._risks(d)[0] > risk, 0.0)
         if beyond == np.inf:
             return self.crossing
         # The last float before the risk exceeds the threshold, itself accepted.
         return min(float(np.nextafter(beyond, 0.0)), self.crossing)
 
-    def _losses(self, gap: FloatArray) -> FloatArray:
-        return expected_losses(self._model.checked_proba_at_gap(gap), self._loss)
+    def _risks(self, gap: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the risks of a tie and of an order at each gap, (n,) both."""
+        proba = self._model.checked_proba_at_gap(gap)
+        if self._margin_of is not None:
+            bound = self._margin_of
+            return margins(proba, 0, bound), margins(proba, 1, bound)
+        losses = expected_losses(proba, self._loss)
+        return losses[:, 1], losses[:, 2]
 
     def _order_wins(self, gap: FloatArray) -> BoolArray:
-        losses = self._losses(gap)
+        losses = expected_losses(self._model.checked_proba_at_gap(gap), self._loss)
         return losses[:, 2] <= losses[:, 1]
 
     def _first(self, reached: Callable[[FloatArray], BoolArray], start: float) -> float:
@@ -195,13 +208,11 @@ def cuts_at_rank(curve: RiskCurve, items: Scores, rank: int) -> Cuts:
             low = middle
         else:
             high = middle
-    from skrank_abstain._kernels.collecting import differences_between
+    from skrank_abstain._kernels.gaps import differences_between
 
     data = items.ascending.value, items.ascending.offsets
     windows = (low.inner, high.inner), (high.outer, low.outer)
-    inside = np.concatenate(
-        [differences_between(*data, *window)[1] for window in windows]
-    )
+    inside = np.concatenate([differences_between(*data, *window) for window in windows])
     return _merge(curve, low, high, inside, rank - low.count)
 
 

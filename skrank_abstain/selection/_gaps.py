@@ -46,7 +46,7 @@ class GapRegion(Value):
     Attributes
     ----------
     risk : float
-        The threshold on the conditional risk.
+        The threshold on the conditional risk, or on the margin.
     inner : float
         Pairs with a gap up to here are accepted as ties; negative for none.
     outer : float
@@ -59,6 +59,8 @@ class GapRegion(Value):
         Seed of the draws for the pairs on a cut.
     crossing : float
         Closer pairs are predicted to be ties, the others in the order of the scores.
+    margin_of : float or None
+        The threshold is one on the `margins` of this bound; None: on the risk.
     """
 
     risk: float
@@ -68,6 +70,7 @@ class GapRegion(Value):
     kappa: float = 1.0
     seed: int = 0
     crossing: float = 0.0
+    margin_of: float | None = None
 
     @property
     def draws(self) -> bool:
@@ -180,19 +183,30 @@ class GapEngine(RiskEngine):
         self._model = model
         self.loss = loss
         self._tolerance = tolerance
+        self._largest = largest
         self._curve = RiskCurve(model, loss, largest)
+        self._curves: dict[float | None, RiskCurve] = {None: self._curve}
         # Equal scores carry no order, so that the answer is a tie also where that is
         # the worse one: beside the curve there is an atom at a gap of 0.
         self.highest = max(self._curve.highest, self._curve.of_equal)
 
-    def below(self, risk: float) -> GapRegion:
+    def below(self, risk: float, margin_of: float | None = None) -> GapRegion:
         # Two monotone searches, whatever the number of pairs.
-        if risk >= self.highest:
-            return self._region(risk, -1.0, 0.0)
-        inner, outer = self._curve.inner_cut(risk), self._curve.outer_cut(risk)
-        if self._curve.crossing == 0:
-            outer = max(outer, float(np.nextafter(self._tolerance, np.inf)))
-        return self._region(risk, inner, outer)
+        curve = self._by(margin_of)
+        if risk >= max(curve.highest, curve.of_equal):
+            inner, outer = -1.0, 0.0
+        else:
+            inner, outer = curve.inner_cut(risk), curve.outer_cut(risk)
+            if curve.crossing == 0:
+                outer = max(outer, float(np.nextafter(self._tolerance, np.inf)))
+        return replace(self._region(risk, inner, outer), margin_of=margin_of)
+
+    def _by(self, margin_of: float | None) -> RiskCurve:
+        """Return the curve that a threshold is compared with."""
+        if margin_of not in self._curves:
+            curve = RiskCurve(self._model, self.loss, self._largest, margin_of)
+            self._curves[margin_of] = curve
+        return self._curves[margin_of]
 
     def surest(
         self, scores: Scores, rank: int, *, kappa: float = 1.0, seed: int = 0
@@ -208,7 +222,7 @@ class GapEngine(RiskEngine):
     def _decide(
         self, region: GapRegion, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
-        from skrank_abstain._kernels.deciding import settle_pairs
+        from skrank_abstain._kernels.filling import settle_pairs
 
         difference, n_pairs = pairs.difference, pairs.difference.size
         proba = np.empty((n_pairs, 3))
@@ -263,13 +277,14 @@ class GapEngine(RiskEngine):
         below = count_within(scores, np.nextafter(classes.split, -np.inf))
         return np.diff(np.append(below, scores.n_pairs)).astype(np.float64)
 
-    def _by_risk(self, scores: Scores) -> Tally:
+    def _by_risk(self, scores: Scores, margin_of: float | None) -> Tally:
         gap, counts = counts_by_gap(scores)
+        curve = self._by(margin_of)
         tie = gap <= self._region(0.0, -1.0, np.inf).tie_up_to
         # The order of the columns: the right order first.
         counts = np.pad(counts[:, ::-1], ((0, 0), (0, 1)))
         equal = gap <= self._tolerance
-        risk = np.where(equal, self._curve.of_equal, self._curve(gap))
+        risk = np.where(equal, curve.of_equal, curve(gap))
         none = np.empty((0, risk.size))
         return Tally(counts[None], none, tie, self.loss, risk)
 

@@ -19,8 +19,8 @@ from skrank_abstain.selection._engine import Region, at_thresholds, cells_of
 from skrank_abstain.selection._weighting import (
     check_weighting,
     coverage_both_ways,
+    most_pairs,
     warn_of_difference,
-    weights_of_pairs,
 )
 
 
@@ -138,7 +138,7 @@ class GuaranteedCoverage(Rule):
         For ``weighting="pairs"``: items of the largest query that may come, at least 2.
         Larger ones are refused, at ``fit`` and later.
     tuning_size : float, default=0.3
-        As in `CertifiedRisk`.
+        Share of the calibration queries that fit the tie model, in (0, 1).
 
     Notes
     -----
@@ -181,8 +181,8 @@ class GuaranteedCoverage(Rule):
     def select(self, calibration: Calibration) -> Region:
         engine, items = calibration.engine, calibration.items
         found, least, weights = np.inf, 0.0, None
-        if self.largest_query is not None:
-            weights = weights_of_pairs(calibration, self.largest_query)[1]
+        if (most := most_pairs(calibration, self.largest_query)) is not None:
+            weights = items.pair_counts / most
         n_full = items.n_queries if weights is None else weights.sum()
         if self.coverage < 1:
             pairs = items.pair_counts[:, None]

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from skrank_abstain._validation import BoolArray, FloatArray
+from skrank_abstain._validation import BoolArray, FloatArray, check_choice
+from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.pairs import PairDecisions, Queries, pair_labels
 
 
@@ -172,12 +173,59 @@ class PairTotals:
         )
 
     @property
-    def concordance(self) -> float:
-        """Share of accepted pairs of different relevance in the right order.
+    def unlike(self) -> FloatArray:
+        """Accepted pairs of different relevance, by query."""
+        return self.accepted - self.accepted_tied
 
-        A tie counts one half; NaN without such a pair. The selective AUC.
+    @property
+    def discordant(self) -> FloatArray:
+        """Accepted pairs of different relevance in the wrong order, by query.
+
+        A pair that is called a tie counts one half.
         """
-        return _ratio(self.ordered, self.accepted - self.accepted_tied)
+        return self.unlike - self.ordered
+
+    @property
+    def discordance(self) -> float:
+        """Share of the accepted pairs that differ in the wrong order.
+
+        A tie counts one half, so that a coin has .5 on any data; NaN without such a
+        pair.
+        """
+        return _ratio(self.discordant, self.unlike)
+
+    @property
+    def concordance(self) -> float:
+        """One minus the discordance: the selective AUC."""
+        return _ratio(self.ordered, self.unlike)
+
+    def discordance_interval(
+        self, weighting: str = "pairs", *, confidence: float = 0.95
+    ) -> tuple[float, float, float]:
+        """Return the discordance and an interval over queries.
+
+        Parameters
+        ----------
+        weighting : {"pairs", "queries"}, default="pairs"
+            What counts alike. A certificate counts queries, unless it was asked for
+            another weighting: E[w / D] / E[d / D], d the accepted ones of the D pairs
+            of a query that differ, and w those in the wrong order.
+        confidence : float, default=0.95
+            In (0, 1).
+
+        Returns
+        -------
+        discordance, low, high : float
+            The ends are in [0, 1]; NaN with fewer than two queries.
+        """
+        check_choice(weighting, "weighting", ("pairs", "queries"))
+        differ = self.pairs - self.tied
+        some = differ > 0
+        wrong, unlike = self.discordant[some], self.unlike[some]
+        if weighting == "queries":
+            wrong, unlike = wrong / differ[some], unlike / differ[some]
+        low, high = ratio_interval(wrong, unlike, confidence=confidence)
+        return _ratio(wrong, unlike), max(low, 0.0), min(high, 1.0)
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> float:
@@ -276,8 +324,11 @@ class Tally:
         accepted = self.counts.sum(axis=(0, 2)) * self.accepted[0]
         return float(accepted.sum()), float(accepted[self.tie].sum())
 
-    def at_regions(self) -> tuple[FloatArray, FloatArray]:
-        """Return accepted pairs and their loss, (n_queries, n_regions) both."""
+    def at_regions(self, *, discordance: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Return accepted pairs and their loss, (n_queries, n_regions) both.
+
+        For the discordance: pairs that differ, and those of them in the wrong order.
+        """
         # Neighbouring classes are mostly treated alike: the steps between them are
         # sparse. Sums in a fixed order, which a matrix product does not promise.
         steps = csr_array(np.diff(self.accepted, prepend=0.0))
@@ -286,7 +337,11 @@ class Tally:
             beyond = np.cumsum(mass[:, ::-1], axis=1)[:, ::-1]
             return np.asarray((steps @ beyond.T).T)
 
-        return add(self.counts.sum(axis=2)), add(self._spent(self.counts, self.tie))
+        pairs = self.counts.sum(axis=2)
+        if discordance:
+            unlike = pairs - self.counts[:, :, 1]
+            return add(unlike), add(unlike - self._ordered(self.counts, self.tie))
+        return add(pairs), add(self._spent(self.counts, self.tie))
 
     def totals(self) -> PairTotals:
         """Return the sums over the pairs of each query, decided by the first region."""

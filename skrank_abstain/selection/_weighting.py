@@ -73,30 +73,26 @@ def check_largest_query(largest: int, largest_query: int | None) -> None:
         )
 
 
-def weights_of_pairs(calibration: Calibration, largest_query: int) -> list[FloatArray]:
-    """Return N_q / M of the queries that tune and of those that set the threshold.
-
-    N_q is the number of pairs of a query, M that of the largest one allowed.
+def most_pairs(calibration: Calibration, largest_query: int | None) -> float | None:
+    """Return the pairs of the largest query that is allowed; None for any size.
 
     Raises
     ------
     ValueError
         If a query is larger, or pairs are given one by one, without their items.
     """
-    most = largest_query * (largest_query - 1) / 2
-    found = []
+    if largest_query is None:
+        return None
     for items in (calibration.tuning or calibration.items, calibration.items):
         if items.unit is not None:
             raise ValueError(
                 "weighting must be 'queries' for comparisons, got 'pairs': new "
                 "comparisons come one by one, and nothing says how many a query has."
             )
-        counts = items.pair_counts
         # n items have n (n - 1) / 2 pairs.
-        largest = (1 + math.isqrt(1 + 8 * int(counts.max(initial=0)))) // 2
+        largest = (1 + math.isqrt(1 + 8 * int(items.pair_counts.max(initial=0)))) // 2
         check_largest_query(largest, largest_query)
-        found.append(counts / most)
-    return found
+    return largest_query * (largest_query - 1) / 2
 
 
 def both_ways(
@@ -131,10 +127,15 @@ def both_ways(
 
 
 def risk_both_ways(
-    calibration: Calibration, region: Region
+    calibration: Calibration, region: Region, bound: str = "loss"
 ) -> tuple[float, float, bool]:
-    """Return the selective risk on the calibration pairs, as `both_ways`."""
+    """Return the selective risk, or the discordance, on the calibration pairs.
+
+    As `both_ways`.
+    """
     totals = calibration.totals(region, calibration.items)
+    if bound == "discordance":
+        return both_ways(totals.discordant, totals.unlike, totals.pairs - totals.tied)
     return both_ways(totals.loss, totals.accepted, totals.pairs)
 
 
@@ -154,7 +155,7 @@ def warn_of_difference(
     Parameters
     ----------
     what : str
-        "selective risk" or "coverage".
+        "discordance", "selective risk" or "coverage".
     weighting : {"queries", "pairs"}
         That of the promise.
     found : tuple
@@ -162,9 +163,8 @@ def warn_of_difference(
     """
     by_query, by_pair, differ = found
     if differ:
-        one, other = "query", "pairs"
-        if weighting == "pairs":
-            one, other = "pair", "queries"
+        by_pairs = weighting == "pairs"
+        one, other = ("pair", "queries") if by_pairs else ("query", "pairs")
         warn_user(
             f"On the calibration data the {what} is {by_query:.3f}, each query "
             f"counting alike, and {by_pair:.3f}, each pair counting alike: query size "

@@ -8,8 +8,10 @@ Source: Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the
 Under the ROC Curve". AISTATS 2005.
 """
 
-from skrank_abstain.theory._auc_bounds import (
+from skrank_abstain.theory._auc import (
+    auc_confidence_interval,
     auc_sample_size,
+    auc_test_set_bound,
     auc_uniform_bound,
     auc_uniform_bound_by_share,
     auc_uniform_bound_freund,
@@ -20,10 +22,6 @@ from skrank_abstain.theory._auc_bounds import (
     forbidden_submatrix,
     log_rank_shatter_linear,
     log_threshold_shatter_linear,
-)
-from skrank_abstain.theory._auc_intervals import (
-    auc_confidence_interval,
-    auc_test_set_bound,
 )
 
 __all__ = [

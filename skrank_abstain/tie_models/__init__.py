@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from skrank_abstain._validation import shown
+from skrank_abstain._validation import check_choice, shown
 from skrank_abstain.tie_models._difference_models import (
     BradleyTerry,
     Davidson,
@@ -73,21 +73,12 @@ def resolve_tie_model(tie_model: Any, *, of_differences: bool = False) -> TieMod
     usable = DifferenceModel if of_differences else DifferenceModel | BinModel
     named = {name: each for name, each in _NAMED.items() if isinstance(each, usable)}
     if isinstance(tie_model, str):
-        if tie_model not in named:
-            raise ValueError(
-                f"tie_model must be one of {', '.join(map(repr, named))} or a tie "
-                f"model instance, got {shown(tie_model)}."
-            )
-        tie_model = named[tie_model]
+        tie_model = named[check_choice(tie_model, "tie_model", tuple(named))]
     # Checked here, before anything is trained.
     if not isinstance(tie_model, usable):
-        kinds = (
-            "DifferenceModel, a model of the score difference"
-            if of_differences
-            else "DifferenceModel or a BinModel, which say how its pairs can be counted"
-        )
+        kinds = "DifferenceModel" if of_differences else "DifferenceModel or BinModel"
         raise TypeError(
-            "tie_model must be a name or an instance of a "
-            f"skrank_abstain.tie_models.{kinds}, got {shown(tie_model)}."
+            f"tie_model must be a name or an instance of the {kinds} of "
+            f"skrank_abstain.tie_models, got {shown(tie_model)}."
         )
     return clone(tie_model)  # type: ignore[no-any-return]

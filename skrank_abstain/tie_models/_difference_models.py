@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import isotonic_regression, minimize
@@ -30,8 +31,7 @@ _LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 _FLATTEST = 1e-3
 
 
-@dataclass(frozen=True)
-class Derivatives:
+class Derivatives(NamedTuple):
     """Log-likelihood of one outcome and its derivatives in ``x`` and ``m``."""
 
     value: FloatArray
@@ -175,10 +175,9 @@ class Davidson(Link):
         per_m = np.exp(-x / 2) * win  # P(tie) / m, defined for m = 0, too
         slope = (win - lose) / 2
         value = outcome * x / 2 - (x / 2 - np.log(win))
-        zero = np.zeros_like(x)
         tie, tie2 = (1 / m, -1 / m**2) if outcome == 0 else (0.0, 0.0)
         return Derivatives(
-            value=value + (np.log(m) if outcome == 0 else zero),
+            value=value + (np.log(m) if outcome == 0 else 0.0),
             x=outcome / 2 - slope,
             m=tie - per_m,
             xx=slope**2 - (win + lose) / 4,
@@ -381,7 +380,6 @@ class _ParametricModel(DifferenceModel):
             n_pairs = float(outcomes.weight.sum())
             self.scale_ = 1.0
             self._margin = self._counted(link, n_pairs, n_untied or 0.5)
-        self._name_margin(self._margin)
 
     def proba_at_gap(self, gap: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):  # at a gap that overflows the order is certain
@@ -394,10 +392,6 @@ class _ParametricModel(DifferenceModel):
     @abstractmethod
     def _link(self) -> Link:
         """Return the link that gives the likelihood of a pair."""
-
-    @abstractmethod
-    def _name_margin(self, margin: float) -> None:
-        """Store the tie parameter under its customary names."""
 
 
 class BradleyTerry(_ParametricModel):
@@ -472,12 +466,12 @@ class BradleyTerry(_ParametricModel):
         check_choice(self.ties, "ties", ("rao_kupper", "davidson"))
         return RaoKupper() if self.ties == "rao_kupper" else Davidson()
 
-    def _name_margin(self, margin: float) -> None:
+    def fit_outcomes(self, outcomes: GapOutcomes) -> None:
+        super().fit_outcomes(outcomes)
         if self.ties == "davidson":
-            self.nu_ = margin
+            self.nu_ = self._margin
         else:
-            self.epsilon_ = margin
-            self.theta_ = float(np.exp(margin))
+            self.epsilon_, self.theta_ = self._margin, float(np.exp(self._margin))
 
 
 class ThurstoneMosteller(_ParametricModel):
@@ -536,20 +530,17 @@ class ThurstoneMosteller(_ParametricModel):
         self.calibration = calibration
         self.margin = margin
 
-    def fit_outcomes(self, outcomes: GapOutcomes) -> None:
-        check_choice(self.margin, "margin", ("log_theta", "tie_rate"))
-        super().fit_outcomes(outcomes)
-
     def _link(self) -> Link:
+        check_choice(self.margin, "margin", ("log_theta", "tie_rate"))
         return Thurstone()
 
     def _counted(self, link: Link, n_pairs: float, n_untied: float) -> float:
-        if self.margin == "tie_rate":
-            return link.from_tie_rate(n_pairs, n_untied)
-        return super()._counted(link, n_pairs, n_untied)
+        by_rate = self.margin == "tie_rate"
+        return (link.from_tie_rate if by_rate else link.from_counts)(n_pairs, n_untied)
 
-    def _name_margin(self, margin: float) -> None:
-        self.epsilon_ = margin
+    def fit_outcomes(self, outcomes: GapOutcomes) -> None:
+        super().fit_outcomes(outcomes)
+        self.epsilon_ = self._margin
 
 
 @dataclass(frozen=True)

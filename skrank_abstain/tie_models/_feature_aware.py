@@ -200,8 +200,10 @@ class FeatureAwareRelevance(GradedRelevance):
                 halves = GroupKFold(2, shuffle=True, random_state=division)
                 both = []
                 for seen, other in halves.split(design, groups=groups):
-                    learner = self._learner(division)
-                    both.append(learner.fit(_filled(design[seen]), target[seen]))
+                    # Some regressors refuse columns without a number.
+                    empty = np.isnan(design[seen]).all(axis=0)
+                    filled = np.where(empty, 0.0, design[seen])
+                    both.append(self._learner(division).fit(filled, target[seen]))
                     unseen[other] += both[-1].predict(design[other])
                 # The halves take turns: with an odd number of queries one is larger.
                 self.regressors_.append(both[division % 2])
@@ -341,19 +343,10 @@ def _numbers(X: Any, rows: IntArray) -> FloatArray:
         )
     except (TypeError, ValueError) as error:
         raise ValueError(
-            "X must be a dense array or frame of numbers for FeatureAwareRelevance"
-            f"{_not_numeric(X)}: put an encoder before the selective ranker, or use "
-            f"GradedRelevance. {error}"
+            "X must be a dense array or frame of numbers for FeatureAwareRelevance: "
+            "put an encoder before the selective ranker, or use GradedRelevance. "
+            f"{error}"
         ) from error
-
-
-def _not_numeric(X: Any) -> str:
-    """Name the columns of a pandas frame that hold no numbers."""
-    try:
-        names = list(X.select_dtypes(exclude=["number", "bool"]).columns)
-    except (AttributeError, TypeError):
-        return ""
-    return f", which the columns {names} do not" if names else ""
 
 
 def _query_means(scores: FloatArray, queries: Queries) -> FloatArray:
@@ -363,11 +356,6 @@ def _query_means(scores: FloatArray, queries: Queries) -> FloatArray:
     shares = ascending / np.repeat(queries.sizes, queries.sizes)
     means = np.add.reduceat(shares, queries.offsets[:-1])
     return np.asarray(means[queries.codes])
-
-
-def _filled(design: FloatArray) -> FloatArray:
-    """Fill columns without a number, which some regressors refuse."""
-    return np.where(np.isnan(design).all(axis=0), 0.0, design)
 
 
 def _as_logit(share: FloatArray) -> FloatArray:

@@ -148,16 +148,16 @@ class TieModel(Saved, BaseEstimator, ABC):
     ) -> FloatArray:
         """Call ``fit_transform`` and check that it returns one number per item."""
         name = f"what {type(self).__name__}.fit_transform returns"
-        values = self.fit_transform(scores, y, queries, X)
-        return check_numbers(values, name, scores.size)
+        return check_numbers(
+            self.fit_transform(scores, y, queries, X), name, scores.size
+        )
 
     def checked_transform(
         self, scores: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
         """Call ``transform`` and check that it returns one number per item."""
         name = f"what {type(self).__name__}.transform returns"
-        values = self.transform(scores, queries, X)
-        return check_numbers(values, name, scores.size)
+        return check_numbers(self.transform(scores, queries, X), name, scores.size)
 
     def proba(self, left_scores: ArrayLike, right_scores: ArrayLike) -> FloatArray:
         """Return the probabilities of the labels -1, 0, +1.
@@ -394,8 +394,7 @@ class BinModel(TieModel):
                 f"{name} must be of shape (n_bins, n_bins, 3) = ({n_bins}, {n_bins}, "
                 f"3) for {n_bins - 1} edges, got {shape}."
             )
-        rows = check_proba(self.table_.reshape(-1, 3), name=name)
-        self.table_ = rows.reshape(shape)
+        self.table_ = check_proba(self.table_.reshape(-1, 3), name=name).reshape(shape)
         mirrored = np.swapaxes(self.table_, 0, 1)[:, :, ::-1]
         apart = np.abs(self.table_ - mirrored).max()
         if apart > MIRROR:

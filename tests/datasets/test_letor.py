@@ -111,45 +111,40 @@ def test_result_does_not_depend_on_the_size_of_blocks(tmp_path, monkeypatch):
     assert items.qid.tolist() == qid.tolist()
 
 
+NO_FLOAT, NO_INTEGER = "could not convert string to float", "invalid literal for int"
+ORDER = "indices .* should be sorted"
 BROKEN = [
-    ("1 1:0.5", "qid is missing: .* followed by qid:<integer>, got '1:0.5'"),
-    ("1", "qid is missing: .* got the end of the line"),
-    ("1 1:0.5 qid:3", "qid is missing: .* got '1:0.5'"),
-    ("1 QID:3 1:0.5", "qid is missing: .* got 'QID:3'"),
-    ("1 qidx:3 1:0.5", "qid is missing: .* got 'qidx:3'"),
-    ("qid:3 1:0.5", "relevance label is missing: the line starts with 'qid:3'"),
-    ("high qid:3 1:0.5", "relevance label must be a finite number, got 'high'"),
-    ("1,2 qid:3 1:0.5", "relevance label must be a finite number, got '1,2'"),
-    ("1_0 qid:3 1:0.5", "relevance label must be a finite number, got '1_0'"),
-    ("nan qid:3 1:0.5", "relevance label must be a finite number, got 'nan'"),
-    ("inf qid:3 1:0.5", "relevance label must be a finite number, got 'inf'"),
-    ("é qid:3 1:0.5", "relevance label must be a finite number, got 'é'"),
-    ("1 qid:a 1:0.5", "qid must be an integer of at most 64 bits, got 'qid:a'"),
-    ("1 qid:1.5 1:0.5", "qid must be an integer .* got 'qid:1.5'"),
-    ("1 qid: 1:0.5", "qid must be an integer .* got 'qid:'"),
-    ("1 qid:1_0 1:0.5", "qid must be an integer .* got 'qid:1_0'"),
-    (f"1 qid:{2**63} 1:0.5", "qid must be an integer of at most 64 bits, got"),
-    ("1 qid:3 x", "a feature must be index:value, got 'x'"),
-    ("1 qid:3 1:0.5 7", "a feature must be index:value, got '7'"),
-    ("1 qid:3 qid:4 1:1", "feature index must be an integer from 1 on, got 'qid:4'"),
-    ("1 qid:3 0:0.5", "feature index must be an integer from 1 on, got '0:0.5'"),
-    ("1 qid:3 -1:0.5", "feature index must be an integer from 1 on, got '-1:0.5'"),
-    ("1 qid:3 1.5:0.5", "feature index must be an integer from 1 on, got '1.5:0.5'"),
-    ("1 qid:3 :0.5", "feature index must be an integer from 1 on, got ':0.5'"),
-    ("1 qid:3 1_0:0.5", "feature index must be an integer from 1 on, got '1_0:0.5'"),
-    (f"1 qid:3 {2**31}:1", "feature index must be an integer from 1 on, got"),
-    ("1 qid:3 2:1 2:1", "feature indices must increase, got 2 after 2"),
-    ("1 qid:3 2:1 1:1", "feature indices must increase, got 1 after 2"),
-    ("1 qid:3 4:", "value of feature 4 must be a finite number, got '4:'"),
-    ("1 qid:3 4:red", "value of feature 4 must be a finite number, got '4:red'"),
-    ("1 qid:3 4:1:2", "value of feature 4 must be a finite number, got '4:1:2'"),
-    ("1 qid:3 4:1_0", "value of feature 4 must be a finite number, got '4:1_0'"),
-    ("1 qid:3 4:nan", "value of feature 4 must be a finite number, got '4:nan'"),
-    ("1 qid:3 4:-inf", "value of feature 4 must be a finite number, got '4:-inf'"),
-    ("1 qid:3 1:1 # a\r1 qid:3 1:2", r"its lines end in \\r alone: save it with"),
-    ("1\0 qid:3 1:1", "neither UTF-8 text nor gzip, bzip2 or xz"),
-    ("\ufeff1 qid:3 1:1", "a byte order mark: save the file as UTF-8 without it"),
-    ("1 qid:3 4:1e999", "value of feature 4 must be a finite number, got '4:1e999'"),
+    ("1 1:0.5", "qid is missing"),
+    ("1", "qid is missing"),
+    ("1 1:0.5 qid:3", NO_INTEGER),
+    ("1 QID:3 1:0.5", NO_INTEGER),
+    ("qid:3 1:0.5", NO_FLOAT),
+    ("high qid:3 1:0.5", NO_FLOAT),
+    ("1,2 qid:3 1:0.5", NO_FLOAT),
+    ("nan qid:3 1:0.5", "a number is not finite"),
+    ("inf qid:3 1:0.5", "a number is not finite"),
+    ("é qid:3 1:0.5", NO_FLOAT),
+    ("1 qid:a 1:0.5", NO_INTEGER),
+    ("1 qid:1.5 1:0.5", NO_INTEGER),
+    ("1 qid: 1:0.5", NO_INTEGER),
+    (f"1 qid:{2**63} 1:0.5", "too large"),
+    ("1 qid:3 x", "need more than 1 value"),
+    ("1 qid:3 1:0.5 7", "need more than 1 value"),
+    ("1 qid:3 qid:4 1:1", NO_INTEGER),
+    ("1 qid:3 0:0.5", "Invalid index 0"),
+    ("1 qid:3 -1:0.5", "Invalid index -1"),
+    ("1 qid:3 1.5:0.5", NO_INTEGER),
+    (f"1 qid:3 {2**31}:1", "value too large"),
+    ("1 qid:3 2:1 2:1", ORDER),
+    ("1 qid:3 2:1 1:1", ORDER),
+    ("1 qid:3 4:", NO_FLOAT),
+    ("1 qid:3 4:red", NO_FLOAT),
+    ("1 qid:3 4:1:2", NO_FLOAT),
+    ("1 qid:3 4:nan", "a number is not finite"),
+    ("1 qid:3 4:-inf", "a number is not finite"),
+    ("1\0 qid:3 1:1", NO_FLOAT),
+    ("\ufeff1 qid:3 1:1", NO_FLOAT),
+    ("1 qid:3 4:1e999", "a number is not finite"),
 ]
 
 
@@ -160,35 +155,32 @@ def test_broken_line_is_located_and_described(
 ):
     monkeypatch.setattr(_files, "BLOCK_LINES", block)
     path = write(tmp_path / "a.txt", "# head", GOOD, "", GOOD, line, GOOD)
-    with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}, line 5: .*") as e:
+    rule = "must be <label> qid:<integer> <index>:<value>"
+    with pytest.raises(
+        ValueError,
+        match=rf"^{re.escape(str(path))}, line 5 {rule} .*, got '.*"
+        rf"{message}",
+    ):
         load_letor(path)
-    assert re.search(message, str(e.value))
 
 
 def test_first_of_several_broken_lines_is_reported(tmp_path):
     # The parser itself stumbles over line 3 only.
     path = write(tmp_path / "a.txt", GOOD, "1 1:1", "1 qid:1 x", "1 qid:1 1:nan")
-    with pytest.raises(ValueError, match="line 2: qid is missing"):
+    with pytest.raises(ValueError, match=r"line 2 .* qid is missing"):
         load_letor(path)
 
 
 def test_broken_line_of_a_fold_names_its_file(tmp_path):
     write_fold(tmp_path, GOOD, "1 qid:1 1:nan", GOOD)
-    with pytest.raises(ValueError, match=r"vali\.txt, line 1: the value of feature 1"):
+    with pytest.raises(ValueError, match=r"vali\.txt, line 1 .* not finite"):
         load_letor(tmp_path)
-
-
-def test_line_that_only_the_parser_refuses(tmp_path, monkeypatch):
-    monkeypatch.setattr(_files, "_first_problem", lambda *args: None)
-    path = write(tmp_path / "a.txt", "1 qid:1 x:1")
-    with pytest.raises(ValueError, match=r"a\.txt, invalid literal for int"):
-        load_letor(path)
 
 
 def test_feature_index_beyond_n_features(tmp_path):
     path = write(tmp_path / "a.txt", GOOD, "0 qid:3 2:1 5:1")
     message = (
-        r"line 2: n_features must be at least the largest feature index, got "
+        r"line 2 .* n_features must be at least the largest feature index, got "
         r"n_features=4 and feature index 5\."
     )
     with pytest.raises(ValueError, match=message):
@@ -231,28 +223,30 @@ def test_compressed_files_are_read_whatever_they_are_called(opener, tmp_path):
 
 def test_what_is_wrong_is_shown_in_part(tmp_path):
     for line in ("7" * 100_000 + "x", "1 qid:3 1:" + "7" * 100_000 + "x"):
-        with pytest.raises(ValueError, match=r"line 2: .* got '[17:]*'") as error:
+        with pytest.raises(
+            ValueError, match=r"line 2 .* got '[17qid:3 ]*\.\.\.:"
+        ) as error:
             load_letor(write(tmp_path / "a.txt", GOOD, line))
-        assert len(str(error.value)) < 400
+        assert len(str(error.value)) < 600
 
 
-def test_rows_longer_than_the_memory_are_refused_with_their_line(tmp_path):
+def test_rows_longer_than_the_memory_are_refused(tmp_path):
     path = write(tmp_path / "a.txt", GOOD, "# 1000000000:1", "1 qid:3 1000000000:1")
-    message = r"a\.txt: 2 items .* index is 1000000000, in line 3; .*sparse rows"
+    message = r"index in '.*a\.txt' is 1000000000; .*sparse rows"
     with pytest.raises(ValueError, match=message):
         load_letor(path)
-    with pytest.raises(ValueError, match="take 16000"):
+    with pytest.raises(ValueError, match="values take 16000"):
         load_letor(write(tmp_path / "b.txt", GOOD, GOOD), n_features=10**12)
 
 
 def test_missing_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"an existing file .* got '.*Fold9'"):
+    with pytest.raises(FileNotFoundError, match=r"an existing file, got '.*Fold9'"):
         load_letor(tmp_path / "Fold9")
 
 
 def test_missing_parts_of_a_fold(tmp_path):
     write(tmp_path / "vali.txt", GOOD)
-    with pytest.raises(FileNotFoundError, match=r"where train\.txt, test\.txt is"):
+    with pytest.raises(FileNotFoundError, match=r"got '.*train\.txt'"):
         load_letor(tmp_path)
 
 
@@ -279,12 +273,3 @@ def test_real_fold(collection, n_features, n_items, n_queries, grades):
     assert f"qid:{fold.train.qid[1234]}" == line[1]
     values = [float(token.split(":")[1]) for token in line[2:]]
     assert fold.train.data[1234].tolist() == values
-
-
-def test_a_line_larger_than_the_memory_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(_files, "_LONGEST_LINE", 1000)
-    file = tmp_path / "train.txt"
-    lines = b"1 qid:1 1:0.5\n", b"0 qid:1 1:0.1 #" + b" " * 10**6 + b"\n"
-    file.write_bytes(gzip.compress(b"".join(lines)))
-    with pytest.raises(ValueError, match=r"less than 64 MB, got more in line 2: check"):
-        load_letor(file)

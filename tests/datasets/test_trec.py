@@ -59,6 +59,11 @@ def test_a_run_alone_is_read_without_relevance(tmp_path):
         load_trec(write(tmp_path / "empty", ""))
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_query(tmp_path):
+    run, qrels = write_both(tmp_path, ["\ufeff" + RUN], ["\ufeff" + JUDGED])
+    assert load_trec(run, qrels).qid.tolist() == ["q1"]
+
+
 def test_queries_not_judged_are_left_out_when_asked(tmp_path):
     lines = ["a Q0 d 1 3 tag", "b Q0 d 1 2 tag", "a Q0 e 2 1 tag"]
     found = load_trec(*write_both(tmp_path, lines, ["a 0 d 1"]), drop_unjudged=True)
@@ -111,27 +116,20 @@ BROKEN_RUN = [
     ("q1 Q0 b 1 2.5", "must have 6 fields, qid Q0 docid rank score tag, got 5"),
     ("q1 Q0 b 1 2.5 tag more", "must have 6 fields, .* got 7"),
     ("q1 0 b 1", "must have 6 fields, .* got 4"),  # qrels in place of a run
-    ("query iter doc rank score tag", "score must be a finite number, got 'score'"),
-    ("q1 Q0 b 1 nan tag", "score must be a finite number, got 'nan'"),
-    ("q1 Q0 b 1 -inf tag", "score must be a finite number, got '-inf'"),
-    ("q1 Q0 b 1 1e999 tag", "score must be a finite number, got '1e999'"),
-    ("q1 Q0 b 1 2,5 tag", "score must be a finite number, got '2,5'"),
-    ("q1 Q0 b 1 1_0 tag", "score must be a finite number, got '1_0'"),
+    ("query iter doc rank score tag", "score must be a finite float, got 'score'"),
+    ("q1 Q0 b 1 nan tag", "score must be a finite float, got 'nan'"),
+    ("q1 Q0 b 1 -inf tag", "score must be a finite float, got '-inf'"),
+    ("q1 Q0 b 1 1e999 tag", "score must be a finite float, got '1e999'"),
+    ("q1 Q0 b 1 2,5 tag", "score must be a finite float, got '2,5'"),
     ("q1 Q0 a 2 1.5 tag", "document 'a' of query 'q1' was there before, in line 2"),
     ("q9 Q0 a 1 2.5 tag", r"query 'q9' has no judgement in '.*a\.qrels'; pass drop_"),
-    ("\ufeffq1 Q0 b 1 2.5 tag", "a byte order mark: save the file as UTF-8 without it"),
-    ("q1 Q0 b\0 1 2.5 tag", "neither UTF-8 text nor gzip, bzip2 or xz"),
-    ("PK\3\4 Q0 b 1 2.5 tag", "neither UTF-8 text nor gzip, bzip2 or xz"),
 ]
 BROKEN_QRELS = [
     ("q1 b 1", "must have 4 fields, qid iter docid relevance, got 3"),
     (RUN, "must have 4 fields, .* got 6"),
-    ("q1 0 b 1.0", r"relevance must be an integer of at most 64 bits, got '1\.0'"),
-    ("q1 0 b high", "relevance must be an integer .* got 'high'"),
-    ("q1 0 b 1_0", "relevance must be an integer .* got '1_0'"),
-    (f"q1 0 b {2**63}", "relevance must be an integer of at most 64 bits, got"),
+    ("q1 0 b 1.0", r"relevance must be a finite int, got '1\.0'"),
+    ("q1 0 b high", "relevance must be a finite int, got 'high'"),
     ("q1 5 a 0", "document 'a' of query 'q1' was there before, in line 2; leave one"),
-    ("\ufeffq1 0 b 1", "a byte order mark"),
 ]
 
 
@@ -159,7 +157,7 @@ def test_ids_that_are_not_utf_8(tmp_path, name, place):
 
 def test_what_is_wrong_is_shown_in_part(tmp_path):
     paths = write_both(tmp_path, [f"q1 Q0 a 1 {'7' * 100_000}x tag"])
-    with pytest.raises(ValueError, match=r"line 1: .* got '7*'") as error:
+    with pytest.raises(ValueError, match=r"line 1: .* got '7*\.\.\.") as error:
         load_trec(*paths)
     assert len(str(error.value)) < 400
 

@@ -132,13 +132,12 @@ def test_band_is_that_of_a_hundred_moved_copies(ranker, new):
         ranker.at_coverage(c).evaluate(new.data, new.target, new.qid)
         for c in np.linspace(0.01, 1, 100)
     ]
-    expected = band_of_totals(
+    tables = (
         np.stack([total.loss for total in totals], axis=1),
         np.stack([total.accepted for total in totals], axis=1),
         totals[0].pairs,
-        confidence=0.95,
-        **options,
     )
+    expected = band_of_totals(tables, confidence=0.95, **options)
     np.testing.assert_array_equal(display.band, expected)
 
 
@@ -174,20 +173,6 @@ def test_band_is_reproducible(ranker, new):
     ]
     np.testing.assert_array_equal(bands[0], bands[1])
     assert (bands[0] != bands[2]).any()
-
-
-def test_long_curves_are_thinned_but_kept():
-    random = np.random.default_rng(0)
-    risk = random.random(50_000)
-    truth = np.where(random.random(50_000) < risk, -1, 1)
-    display = RiskCoverageDisplay.from_predictions(truth, np.ones_like(truth), risk)
-    assert display.coverage.size == 50_000
-    x, y = display.line_.get_data()
-    assert x.size <= 2000
-    assert x[-1] == 1
-    at = np.searchsorted(display.coverage, x)
-    np.testing.assert_array_equal(display.selective_risk[at], y)
-    assert np.diff(x).max() < 0.001
 
 
 @pytest.mark.parametrize(
@@ -232,9 +217,7 @@ def test_a_ranker_without_operating_points_has_a_curve_but_no_band(ranker, new):
 
     args = (Fixed(), new.data, new.target, new.qid)
     assert RiskCoverageDisplay.from_estimator(*args).band_ is None
-    with pytest.raises(
-        TypeError, match=r"operating_points.* Fixed; .*from_predictions"
-    ):
+    with pytest.raises(TypeError, match=r"has operating_points.*from_predictions"):
         RiskCoverageDisplay.from_estimator(*args, n_resamples=10)
 
 
@@ -263,9 +246,6 @@ def test_concordance_has_no_band():
         RiskCoverageDisplay.from_predictions(
             TRUTH, GUESS, RISK, qid=[1, 1, 2, 2], n_resamples=9, kind="concordance"
         )
-    display = RiskCoverageDisplay(coverage=np.ones(1), selective_risk=np.ones(1))
-    with pytest.raises(ValueError, match="for a display without concordance"):
-        display.plot(kind="concordance")
 
 
 OPTIONS = {
@@ -316,8 +296,6 @@ def test_what_cannot_be_drawn_is_refused(ranker, new):
         ReviewCurveDisplay.from_predictions([0.1, 0.2], [0.5])
     with pytest.raises(ValueError, match=r"share must be in \[0, 1\], got 20"):
         ReviewCurveDisplay.from_predictions([0, 20], [0.5, 0.6])
-    with pytest.raises(ValueError, match="share must ascend"):
-        ReviewCurveDisplay.from_predictions([0.2, 0.1], [0.5, 0.6])
     with pytest.raises(ValueError, match="value must"):
         ReviewCurveDisplay.from_estimator(
             ranker, new.data, new.target - 1, new.qid, metric="ndcg", budgets=[0]

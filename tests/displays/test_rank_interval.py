@@ -57,9 +57,8 @@ def test_places_set_the_order():
     assert display.order_.tolist() == [2, 0, 1]
     assert len(display.markers_) == 1
     assert "first place on top" in display.ax_.get_ylabel()
-    for places in ([1, 1, 2], [0, 1, 2], [1, 2]):
-        with pytest.raises(ValueError, match=r"places must be 1, \.\.\., 3, each once"):
-            RankIntervalDisplay.from_predictions(intervals, places=places)
+    with pytest.raises(ValueError, match="places must have one value per item"):
+        RankIntervalDisplay.from_predictions(intervals, places=[1, 2])
 
 
 def test_markers_tell_the_grades(ranker, one):
@@ -127,9 +126,9 @@ def test_more_items_take_a_higher_figure():
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([1, 2],), {}, "intervals must be of shape"),
-        (([],), {}, "intervals must be of shape"),
-        (([[1.0, 2.0]],), {}, "intervals must hold integers, got dtype float64"),
+        (([1, 2],), {}, "intervals must be integers of shape"),
+        (([],), {}, "intervals must be integers of shape"),
+        (([[1.0, 2.0]],), {}, "intervals must be integers .* dtype float64"),
         (([[1, 3], [1, 2]],), {}, r"1 <= best <= worst <= 2, got \[1, 3\] at row 0"),
         (([[0, 1]],), {}, r"got \[0, 1\]"),
         (([[1, 1]], [1, 2]), {}, "scores must have one value per item"),
@@ -195,7 +194,7 @@ def test_one_query_of_several_is_drawn(ranker, new):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, r"qid must be given, .* 60 queries: qid=0"),
+        ({}, r"qid must be given .* 60 queries: qid=0"),
         ({"query": 3}, "qid must be given"),
         ({"qid": "several"}, r"one query, got 30 by qid: pass query=.* query=0"),
         ({"qid": "several", "query": 99}, "query must be one of the 30 .* got 99"),

@@ -87,7 +87,7 @@ def test_one_query_has_no_intervals(ranker, new):
         (([0.5], [[]]), ValueError, "at least one pair"),
         (([0.5, 0.4], [[True], [True]]), ValueError, "target must ascend"),
         (([0.0], [[True]]), ValueError, r"target must be in \(0, 1\], got 0.0"),
-        ((["a"], [[True]]), TypeError, "target must be a real number"),
+        ((["a"], [[True]]), ValueError, "target must hold numbers"),
     ],
 )
 def test_arrays_are_checked(arguments, error, message):
@@ -211,7 +211,7 @@ def test_legend_names_outcome_and_model():
         (([3], [0.1]), {}, "y_true must hold the labels"),
         (([1], [np.inf]), {}, "risk must be finite"),
         (([1], [0.1, 0.2]), {}, "risk must have one value per pair"),
-        (([1], [0.1]), {"coverages": []}, "coverages must be a 1d array"),
+        (([1], [0.1]), {"coverages": []}, "coverages must ascend"),
         (([1], [0.1]), {"coverages": [1, 0.5]}, "coverages must ascend"),
     ],
 )

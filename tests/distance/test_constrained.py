@@ -457,7 +457,7 @@ def test_scikit_learn_checks(estimator, check):
         ({"norm": 3}, ValueError, r"norm must be 1, 2 or inf .*got 3"),
         ({"norm": "l2"}, TypeError, "norm must be a real number, got"),
         ({"batch_size": 0}, ValueError, "batch_size must be at least 1, got 0"),
-        ({"batch_size": "all"}, ValueError, "batch_size must be one of 'auto'"),
+        ({"batch_size": "all"}, TypeError, "batch_size must be an integer, got 'all'"),
         ({"max_iter": 0}, ValueError, "max_iter must be at least 1, got 0"),
     ],
 )

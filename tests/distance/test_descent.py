@@ -13,15 +13,16 @@ from scipy.optimize import brentq, minimize
 
 from skrank_abstain.distance import Exponential, Hinge, Logistic, Sigmoid
 from skrank_abstain.distance._descent import (
+    DUAL,
     LinearProblem,
     Network,
     NetworkBounds,
     PairBatches,
+    _slope,
     check_ball_norm,
-    dual_norm,
     project_rows,
 )
-from skrank_abstain.distance._pairs import StrictPairs
+from skrank_abstain.distance._pairs import NumberedPairs
 from skrank_abstain.pairs import group_queries
 
 
@@ -35,7 +36,7 @@ def test_a_sample_is_spread_over_all_pairs(sizes, size):
         for i in range(lo, hi)
         for j in range(lo, i)
     ]
-    later, earlier = StrictPairs.every(offsets).sample(size)
+    later, earlier = NumberedPairs.every(offsets).sample(size)
     drawn = list(zip(later.tolist(), earlier.tolist(), strict=True))
     if len(every) <= size:
         assert drawn == every
@@ -51,7 +52,7 @@ SMOOTH = [Exponential(), Sigmoid(2.0), Logistic()]
 
 
 def strict_pairs(y, qid):
-    return StrictPairs.of(np.asarray(y, dtype=float), group_queries(qid, len(y)))
+    return NumberedPairs.of(np.asarray(y, dtype=float), group_queries(qid, len(y)))
 
 
 def brute_force(y, qid):
@@ -126,7 +127,7 @@ def test_a_batch_of_few_pairs_gathers_their_rows():
     # Both name the same pairs by the same features.
     numbers = batches.pairs.spread(10, np.random.RandomState(0).random_sample(10))
     better, worse = batches.pairs.decode(numbers)
-    gathered = batches.evenly(10)
+    gathered = batches.gather(*batches.pairs.sample(10))
     np.testing.assert_array_equal(gathered.items[gathered.better], X[better])
     np.testing.assert_array_equal(gathered.items[gathered.worse], X[worse])
 
@@ -181,8 +182,7 @@ def test_network_gradient(batch, surrogate, part):
     active = network.activations(batch.items)
     assert (active == 0).any()
     assert (active > 0).any()
-    slope = batch.loss(active @ network.output, surrogate)[1]
-    gradient = network.gradient(batch.items, active, slope)
+    gradient = _slope(network, surrogate, batch)[1]
 
     def loss(values):
         moved = Network(*(values if i == part else p for i, p in enumerate(network)))
@@ -334,7 +334,7 @@ def test_against_a_general_solver(q):
 @pytest.mark.parametrize(("norm", "dual"), [(1, np.inf), (2, 2), (np.inf, 1)])
 def test_dual_norms(norm, dual):
     # |w . x| is at most the product of the two norms, and reaches it.
-    assert dual_norm(check_ball_norm(norm)) == dual
+    assert DUAL[check_ball_norm(norm)] == dual
     rng = np.random.default_rng(3)
     x = rng.standard_normal(6)
     corners = {

@@ -112,7 +112,7 @@ def tuned(model, people, n_queries, rng):
     """Tune on 30 % of the queries; return shares of all, and shares that tuned."""
     tuning = people.take(rng.integers(N_POPULATION, size=int(0.3 * n_queries)))
     calibration = fit_calibration(model, ZERO_ONE, people.everything, tuning)
-    tables = calibration.loss_tables
+    tables = calibration.loss_tables()
     return tables.rest, tables.tuning
 
 
@@ -235,6 +235,8 @@ def test_the_estimator_keeps_the_promise():
             max_risk=bound,
             delta=DELTA,
             tie_model=model,
+            bound="loss",
+            tuning_size=0.3,
             loss="zero_one",
             random_state=run,
         ).fit(people.X[rows], people.y[rows], qid=qid)

@@ -24,7 +24,7 @@ RANKERS = {
     "graded": BALToR(MODEL, boundary="randomize", random_state=0),
     "features": BALToR(MODEL, tie_model="feature_aware_relevance", random_state=0),
     "cost": CostAbstainer(MODEL, cost=0.3),
-    "certified": RiskControlledRanker(MODEL, max_risk=0.7, random_state=0),
+    "certified": RiskControlledRanker(MODEL, max_risk=0.45, random_state=0),
     "distance": DistanceAbstainer(MODEL),
 }
 #: For people to read, or to warn them; nothing is decided by them.

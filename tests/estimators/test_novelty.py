@@ -192,12 +192,12 @@ def test_a_price_and_a_bound_are_about_what_is_decided(model, past, new):
     expected = plain.predict_pairs(data.data, data.qid).accepted & ~made.novel
     assert_array_equal(made.accepted, expected)
     bound = RiskControlledRanker(
-        model, max_risk=0.4, novelty=envelope(), random_state=0
+        model, tuning_size=0.3, novelty=envelope(), random_state=0
     ).fit(past.data, past.target, qid=past.qid)
     assert bound.certified_
     # Queries that certify have no part in what is novel.
     assert np.unique(bound._novelty.queries).size == bound.n_tuning_queries_ // 2
-    accepted, _ = bound._calibration.loss_tables.rest
+    accepted, _ = bound._calibration.loss_tables().rest
     assert (accepted[:, -1] < 1).any()
 
 
@@ -219,7 +219,7 @@ def test_too_few_queries_for_the_level(model, past):
     ranker.set_params(novelty_level=1 / 16).fit(X, y, qid=qid)
     fitted = envelope().fit(past.data[~few])
     ranker.set_params(novelty=fitted, novelty_level=0.05).fit(X, y, qid=qid)
-    certified = RiskControlledRanker(model, max_risk=0.4, novelty=fitted)
+    certified = RiskControlledRanker(model, tuning_size=0.3, novelty=fitted)
     with pytest.raises(ValueError, match="got 9"):
         certified.fit(X, y, qid=qid)
 

@@ -38,9 +38,9 @@ METHODS = ("at_coverage", "at_cost", "at_risk")
         (Coverage(0.8), "at_cost", 0.3, Price(0.3)),
         (Price(0.1), "at_cost", 0.3, Price(0.3)),
         (Price(0.1), "at_coverage", 0.3, Coverage(0.3)),
-        (CertifiedRisk(0.6, delta=0.2), "at_risk", 0.7, CertifiedRisk(0.7, delta=0.2)),
+        (CertifiedRisk(0.4, delta=0.2), "at_risk", 0.3, CertifiedRisk(0.3, delta=0.2)),
         (GuaranteedCoverage(0.8), "at_coverage", 0.5, GuaranteedCoverage(0.5)),
-        (GuaranteedCoverage(0.8), "at_risk", 0.7, CertifiedRisk(0.7)),
+        (GuaranteedCoverage(0.8), "at_risk", 0.4, CertifiedRisk(0.4)),
     ],
 )  # fmt: skip
 def test_a_rule_is_moved_as_a_fit_would(start, method, value, expected):

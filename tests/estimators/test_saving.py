@@ -150,7 +150,7 @@ def test_another_threshold_of_a_ranker_that_is_back(store, ranker, data, tmp_pat
     for moved in ("coverage", "cost", "risk"):
         if not hasattr(ranker, f"at_{moved}"):
             continue
-        both = [getattr(each, f"at_{moved}")(0.6) for each in (again, ranker)]
+        both = [getattr(each, f"at_{moved}")(0.4) for each in (again, ranker)]
         assert both[0].threshold_ == both[1].threshold_
         assert both[0].coverage_ == both[1].coverage_
         np.testing.assert_array_equal(
@@ -162,7 +162,7 @@ def test_another_threshold_of_a_ranker_that_is_back(store, ranker, data, tmp_pat
 
 
 @pytest.mark.parametrize("store", STORES)
-@pytest.mark.parametrize("rule", [None, CertifiedRisk(0.6), Price(0.3)])
+@pytest.mark.parametrize("rule", [None, CertifiedRisk(0.4), Price(0.3)])
 @pytest.mark.parametrize("labels", ["numbers", "words"])
 @pytest.mark.filterwarnings("ignore:.* pairs of this report were in")
 def test_a_classifier_that_is_back_answers_alike(store, rule, labels, pairs, tmp_path):

@@ -80,10 +80,8 @@ def acceptance(ranker, X, qid, decisions):
     """Probability that each pair is accepted."""
     values = ranker._scored(X, qid).value
     bins = ranker.tie_model_.bins(values)
-    place = ranker._calibration.engine._place[
-        bins[decisions.left], bins[decisions.right]
-    ]
-    return ranker._region.weight(place)
+    place, _ = ranker._calibration.engine._places()
+    return ranker._region.weight(place[bins[decisions.left], bins[decisions.right]])
 
 
 # Decisions

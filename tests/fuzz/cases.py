@@ -12,6 +12,7 @@ from skrank_abstain._validation import check_loss
 from skrank_abstain.distance import ConstrainedLinearRanker, ConstrainedMLPRanker
 from skrank_abstain.multilabel import LinearMultilabelRanker
 from skrank_abstain.pairs import group_queries
+from skrank_abstain.selection import margins
 from skrank_abstain.tie_models import FeatureAwareRelevance, TieModel
 
 #: Risks that differ by no more may be on either side of the threshold: that of a cut
@@ -208,8 +209,16 @@ def near(case, pairs):
 
     Risks are of the gap as it is, decisions of the gap up to the documented tolerance.
     """
-    distance = abs(pairs.risk - case.estimator.threshold_)
-    return distance <= NEAR + within_rounding(case, pairs)
+    distance = abs(held_to_the_threshold(case, pairs) - case.estimator.threshold_)
+    # A margin moves with a probability and with a share of another one.
+    return distance <= NEAR + 3 * within_rounding(case, pairs)
+
+
+def held_to_the_threshold(case, pairs):
+    """Return the risk of pairs, or their margin where that is what is compared."""
+    ranker = getattr(case.estimator, "selective_ranker_", case.estimator)
+    bound = ranker._region.margin_of
+    return pairs.risk if bound is None else margins(pairs.proba, pairs.label, bound)
 
 
 def within_rounding(case, pairs):

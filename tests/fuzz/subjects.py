@@ -154,7 +154,7 @@ BOUNDARIES = (
 GUARANTEED = ({"coverage": 0.6, "coverage_guarantee": "hierarchical"},)
 RULES = (
     *2 * (Coverage(0.6), Coverage(0.4, boundary="randomize"), Price(0.3), Price(0.05)),
-    *2 * (CertifiedRisk(0.8, delta=0.5), CertifiedRisk(0.3, delta=0.5)),
+    *2 * (CertifiedRisk(0.8, delta=0.45), CertifiedRisk(0.3, delta=0.45)),
     GuaranteedCoverage(0.5),
 )
 #: Too few items to learn from and to calibrate on.
@@ -247,7 +247,7 @@ SUBJECTS = {
         FEW,
     ),
     "RiskControlledRanker": Subject(
-        lambda r: RiskControlledRanker(**shared(r), max_risk=r["max_risk"], delta=0.5),
+        lambda r: RiskControlledRanker(**shared(r), max_risk=r["max_risk"], delta=0.45),
         items,
         {
             **SHARED,
@@ -315,7 +315,7 @@ SUBJECTS = {
             "metric": ("ndcg@10", "ndcg@2", "precision@3", "mrr"),
             "target": (
                 *({"coverage": share} for share in (0.5, 1.0, 0.1)),
-                {"max_risk": 0.9, "delta": 0.5},
+                {"max_risk": 0.9, "delta": 0.45},
             ),
             # Gains are those of whole grades.
             "relevance": ("graded", "binary", "distinct", "tied"),

@@ -56,7 +56,7 @@ def scores_count_the_threads(estimator):
     # Reached by way of the model, which every fit of the subject makes anew.
     model = estimator.estimator
     true = type(model).predict
-    type(model).predict = lambda self, X: true(self, X) * _threads.n_threads(None)
+    type(model).predict = lambda self, X: true(self, X) * _threads.n_threads()
 
 
 def moved(attribute):

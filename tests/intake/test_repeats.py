@@ -107,7 +107,7 @@ def test_the_same_patients_on_many_days(sixty_patients):
         BALToR,
         CostAbstainer,
         lambda model, **kw: SelectiveRanker(model, rule=Coverage(0.8), **kw),
-        lambda model, **kw: RiskControlledRanker(model, max_risk=0.9, **kw),
+        lambda model, **kw: RiskControlledRanker(model, max_risk=0.45, **kw),
         DistanceAbstainer,
     ],
 )

@@ -40,7 +40,7 @@ def test_one_two_and_eight_threads_agree_to_the_last_bit(monkeypatch):
     monkeypatch.setattr(_threads, "MIN_COST", 1000.0)
     found = []
     for n_threads in (1, 2, 8):
-        monkeypatch.setattr(_threads, "n_threads", lambda _, n=n_threads: n)
+        monkeypatch.setattr(_threads, "n_threads", lambda n=n_threads: n)
         found.append(answers(data.data, data, BradleyTerry())[1])
     for name, value in found[0].items():
         for other in found[1:]:

@@ -31,7 +31,7 @@ RULES = [
     Coverage(0.45, boundary="randomize"),
     Price(0.35),
     GuaranteedCoverage(0.5),
-    CertifiedRisk(0.9, delta=0.5),
+    CertifiedRisk(0.45, delta=0.4),
 ]
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 APPROX = {"rel": 1e-12, "abs": 1e-12}

@@ -78,7 +78,7 @@ WRAP = {
     "budget": lambda model, **to: BALToR(model, coverage=0.6, random_state=0, **to),
     "price": lambda model, **to: CostAbstainer(model, cost=0.4, random_state=0, **to),
     "promise": lambda model, **to: RiskControlledRanker(
-        model, max_risk=0.9, delta=0.4, random_state=0, **to
+        model, max_risk=0.45, delta=0.4, random_state=0, **to
     ),
     "near": lambda model, **to: DistanceAbstainer(
         model, scale=None, random_state=0, **to

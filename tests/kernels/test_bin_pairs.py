@@ -70,12 +70,11 @@ def test_threads_do_not_matter(monkeypatch):
     weights = np.random.default_rng(0).random(bins.size)
     group = np.arange(36).reshape(6, 6)
     monkeypatch.setattr(_threads, "MIN_COST", 100.0)
-    one, eight = (
-        weigh_groups(
-            bins, grades, weights, offsets, group, 36, by_query=False, n_threads=n
-        )
-        for n in (1, 8)
-    )
+    data = bins, grades, weights, offsets, group, 36
+    monkeypatch.setattr(_threads, "n_threads", lambda: 8)
+    eight = weigh_groups(*data, by_query=False)
+    monkeypatch.setattr(_threads, "n_threads", lambda: 1)
+    one = weigh_groups(*data, by_query=False)
     np.testing.assert_array_equal(one, eight)
     assert one.sum() == pytest.approx(
         sum(

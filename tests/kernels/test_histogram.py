@@ -1,4 +1,3 @@
-import pickle
 from itertools import pairwise
 from unittest import mock
 
@@ -18,7 +17,7 @@ def points_of(data):
     scores, _, offsets = data
     with np.errstate(over="ignore"):
         spans = [np.ptp(scores[lo:hi]) for lo, hi in pairwise(offsets) if lo < hi]
-    return outcome_histogram(*data, max(spans, default=0.0)).points()
+    return outcome_histogram(*data, max(spans, default=0.0))
 
 
 def every_pair(data):
@@ -131,7 +130,7 @@ def test_partners_of_a_large_query_are_evenly_spaced_in_rank(n_pairs):
     outcomes = np.sign(grades[j] - grades[i])[counted]
     with counting_at_most(n_pairs):
         _, found, weights = points_of(data)
-        means, _, each = outcome_histogram(scores, 0 * grades, ends, 9.0).points()
+        means, _, each = outcome_histogram(scores, 0 * grades, ends, 9.0)
     for outcome in (-1, 0, 1):
         assert weights[found == outcome].sum() == (outcomes == outcome).sum()
     np.testing.assert_allclose(
@@ -148,26 +147,6 @@ def test_a_tenth_of_the_pairs_gives_nearly_the_same_fit(n_grades):
     with counting_at_most(800_000):
         found = fit(*points_of(data), expected)
     np.testing.assert_allclose(found, expected, rtol=5e-3, atol=1e-6)
-
-
-@pytest.mark.parametrize("n_pairs", [500, 10_000])
-def test_parts_add_up_to_the_last_bit(n_pairs):
-    data = random_queries(20, 60, 5)
-    with counting_at_most(n_pairs):
-        whole = outcome_histogram(*data, 9.0)
-        parts = [
-            outcome_histogram(
-                data.scores[60 * lo : 60 * hi],
-                data.grades[60 * lo : 60 * hi],
-                np.arange(0, 60 * (hi - lo) + 1, 60),
-                9.0,
-            )
-            for lo, hi in pairwise([0, 3, 3, 20])
-        ]
-    # A part may come from another process.
-    total = pickle.loads(pickle.dumps(parts[2])) + parts[0] + parts[1]
-    np.testing.assert_array_equal(total.counts, whole.counts)
-    np.testing.assert_array_equal(total.inside, whole.inside)
 
 
 def test_equal_scores_count_half_in_each_order():

@@ -8,7 +8,7 @@ from kernels import reference
 from kernels.grouped import COMPILED, EPS, EXAMPLES, cuts_for, grouped, random_queries
 
 from skrank_abstain._kernels import outcomes
-from skrank_abstain._kernels.outcomes import count_outcomes, weigh_outcomes
+from skrank_abstain._kernels.outcomes import count_outcomes
 
 WAYS = ["enumerate", "tree"]
 
@@ -87,12 +87,10 @@ def test_integer_weights_are_the_products_of_the_definition(draw):
         ),
         dtype=float,
     )
-    found = weigh_outcomes(data.scores, data.grades, weights, data.offsets, cuts, tol)
+    found = count_outcomes(*data, cuts, tol, weights)
     expected = reference.weigh_outcomes_by_query(*data, cuts, tol, weights)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(
-        weigh_outcomes(
-            data.scores, data.grades, np.ones(data.scores.size), data.offsets, cuts, tol
-        ),
+        count_outcomes(*data, cuts, tol, np.ones(data.scores.size)),
         count_outcomes(*data, cuts, tol),
     )

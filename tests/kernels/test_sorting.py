@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernels.grouped import EXAMPLES, grouped
 
-from skrank_abstain._kernels.sorting import rank_integers, sort_within_queries
+from skrank_abstain._kernels.sorting import sort_within_queries
 
 
 def expected_rows(scores, order, offsets):
@@ -46,18 +46,3 @@ def test_no_queries():
     nothing = np.empty(0, dtype=np.int64)
     ascending, rows = sort_within_queries(np.empty(0), nothing, np.array([0]))
     assert ascending.shape == rows.shape == (0,)
-
-
-@EXAMPLES
-@given(
-    st.lists(st.sampled_from([0.0, 1.0, 2.0, 5.0, -3.0, 7.0]), min_size=1, max_size=30),
-    st.sampled_from([0.0, 0.5, 1e9]),
-)
-def test_integers_are_ranked_without_gaps_and_other_values_are_not(values, odd):
-    raw = np.array(values)
-    rows = np.random.default_rng(len(values)).permutation(raw.size)
-    expected = np.unique(raw, return_inverse=True)[1].reshape(-1)[rows]
-    np.testing.assert_array_equal(rank_integers(raw, rows), expected)
-    if odd and raw.size > 1:
-        raw[0] = odd  # a fraction among integers, or a range too wide for a table
-        assert rank_integers(raw, rows) is None

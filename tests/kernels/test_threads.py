@@ -8,11 +8,9 @@ from kernels.grouped import COMPILED, random_queries
 from numba import config
 
 from skrank_abstain._kernels import threads as _threads
-from skrank_abstain._kernels.collecting import differences_between
-from skrank_abstain._kernels.counting import count_within
+from skrank_abstain._kernels.gaps import count_within, differences_between, rank_bounds
 from skrank_abstain._kernels.histogram import outcome_histogram
 from skrank_abstain._kernels.outcomes import count_outcomes
-from skrank_abstain._kernels.ranks import rank_bounds
 from skrank_abstain._kernels.sorting import sort_within_queries
 from skrank_abstain._kernels.threads import one_thread
 
@@ -20,18 +18,18 @@ DATA = random_queries(30 if config.DISABLE_JIT else 300, 60, None)
 CUTS = np.linspace(0, 3, 7)
 
 
-def everything(n_threads=None):
+def everything():
     """Return the results of all kernels, as one flat array."""
     scores, _, offsets = DATA
     shuffled = np.random.default_rng(0).permutation(scores)
     order = np.arange(scores.size)
     results = [
-        *sort_within_queries(shuffled, order, offsets, n_threads=n_threads),
-        count_within(scores, offsets, CUTS, n_threads=n_threads),
-        count_outcomes(*DATA, CUTS, n_threads=n_threads),
-        *differences_between(scores, offsets, 0.5, 1.0, n_threads=n_threads),
-        rank_bounds(scores, offsets, 0.5, n_threads=n_threads),
-        *outcome_histogram(*DATA, 10.0, n_threads=n_threads).points(),
+        *sort_within_queries(shuffled, order, offsets),
+        count_within(scores, offsets, CUTS),
+        count_outcomes(*DATA, CUTS),
+        differences_between(scores, offsets, 0.5, 1.0),
+        rank_bounds(scores, offsets, 0.5),
+        *outcome_histogram(*DATA, 10.0),
     ]
     return np.concatenate([np.ravel(result) for result in results])
 
@@ -41,37 +39,46 @@ def fine_ranges(monkeypatch):
     monkeypatch.setattr(_threads, "MIN_COST", 1e3)
 
 
-@pytest.mark.usefixtures("fine_ranges")
-def test_the_number_of_threads_changes_nothing(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    alone = everything(1)
-    for n_threads in (2, 8, None):
-        np.testing.assert_array_equal(everything(n_threads), alone)
+@pytest.fixture
+def two_threads(monkeypatch, fine_ranges):
+    monkeypatch.setattr(_threads, "n_threads", lambda: 2)
+
+
+@pytest.fixture
+def alone(fine_ranges):
+    """Return the results of one thread."""
+    with one_thread():
+        return everything()
+
+
+def test_the_number_of_threads_changes_nothing(monkeypatch, alone):
+    for n_threads in (2, 8):
+        monkeypatch.setattr(_threads, "n_threads", lambda n=n_threads: n)
+        np.testing.assert_array_equal(everything(), alone)
 
 
 @COMPILED
-@pytest.mark.usefixtures("fine_ranges")
-def test_eight_callers_at_once_get_the_same():
-    alone = everything(1)
+@pytest.mark.usefixtures("two_threads")
+def test_eight_callers_at_once_get_the_same(alone):
     with ThreadPoolExecutor(8) as pool:
-        for found in pool.map(lambda _: everything(2), range(16)):
+        for found in pool.map(lambda _: everything(), range(16)):
             np.testing.assert_array_equal(found, alone)
 
 
 def _send(connection):
-    connection.send(everything(2))
+    connection.send(everything())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.usefixtures("fine_ranges")
+@pytest.mark.usefixtures("two_threads")
 def test_a_forked_process_can_use_the_kernels():
-    alone = everything(2)
+    before = everything()
     here, there = multiprocessing.Pipe()
     child = multiprocessing.get_context("fork").Process(target=_send, args=(there,))
     child.start()
     assert here.poll(30), "the child does not answer"
-    np.testing.assert_array_equal(here.recv(), alone)
+    np.testing.assert_array_equal(here.recv(), before)
     child.join(30)
     assert child.exitcode == 0
 
@@ -85,12 +92,9 @@ def test_ranges_cover_all_positions_in_order():
 
 
 def test_number_of_threads(monkeypatch):
-    assert _threads.n_threads(3) == 3
     assert _threads.n_threads() >= 1
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     assert _threads.n_threads() >= 1
-    with pytest.raises(ValueError, match="n_threads must be at least 1, got 0"):
-        _threads.n_threads(0)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +115,5 @@ def test_a_task_among_others_keeps_to_its_thread(monkeypatch):
     assert _threads.n_threads() == 6
     with one_thread():
         assert _threads.n_threads() == 1
-        assert _threads.n_threads(3) == 3
-        ends = _threads.map_ranges(lambda start, stop: stop, np.ones(9), None)
+        ends = _threads.map_ranges(lambda start, stop: stop, np.ones(9))
     assert len(ends) > 1

@@ -333,7 +333,7 @@ def test_no_pairs_have_neither_and_warn(name, method):
 
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_the_query_must_be_known(name, method):
-    with pytest.raises(ValueError, match=r"qid= must be given for interval=.*None"):
+    with pytest.raises(ValueError, match=r"qid must be given for .* intervals .*None"):
         ALL[name](FOUR, interval=method)
     with pytest.raises(ValueError, match="qid must have one value per pair"):
         ALL[name](FOUR, interval=method, qid=[1, 2])

@@ -207,7 +207,7 @@ def test_utility_counts_abstentions_where_nothing_is_accepted(ranker, data):
     assert silent.coverage_ == 0
     args = (silent, data.data, data.target, data.qid)
     assert selective_utility(0.3)(*args) == pytest.approx(0.7)
-    with pytest.warns(UndefinedMetricWarning, match="selective AUC"):
+    with pytest.warns(UndefinedMetricWarning, match="selective_auc_scorer"):
         assert np.isnan(selective_auc_scorer(*args))
 
 

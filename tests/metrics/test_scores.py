@@ -207,7 +207,7 @@ CHECKED = [
         ({"y_true": ["1", "0"]}, "y_true must hold the labels -1, 0 and 1"),
         ({"y_true": np.eye(2)}, r"y_true must be a 1d array, got shape \(2, 2\)"),
         ({"average": "macro"}, "average must be one of 'pooled', 'query', got 'macro'"),
-        ({"average": "query"}, 'qid must be given for average="query", got None'),
+        ({"average": "query"}, "qid must be given for averages .*, got None"),
         ({"qid": [1]}, "qid must have one value per pair: 2 pairs, qid has 1"),
         ({"average": "query", "qid": [1]}, "qid must have one value per pair"),
         ({"sample_weight": [1]}, "sample_weight must have one value per pair: 2 pairs"),

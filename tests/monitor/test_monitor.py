@@ -222,9 +222,16 @@ def test_answers_must_be_to_questions_that_were_drawn():
 
 
 def test_the_bound_is_what_was_certified_or_what_was_measured():
-    ranker = RiskControlledRanker(MODEL, max_risk=0.3, random_state=0)
-    ranker.fit(*world(400, 0))
+    options = {"max_risk": 0.3, "random_state": 0, "bound": "loss"}
+    ranker = RiskControlledRanker(MODEL, **options).fit(*world(400, 0))
     assert Monitor.of(ranker).bound == 0.3
+    # These bound another quantity than the audit watches.
+    for other in (
+        {"bound": "discordance"},
+        {"weighting": "pairs", "largest_query": 20},
+    ):
+        ranker = RiskControlledRanker(MODEL, **options | other).fit(*world(400, 0))
+        assert Monitor.of(ranker).bound < 0.2
     X, y, qid = world(200, 0)
     risk = RANKER.evaluate(X, y, qid)
     some = risk.pairs > 0

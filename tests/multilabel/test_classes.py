@@ -21,7 +21,6 @@ from multilabel.definitions import (
 from multilabel.tiny import tiny_classes, top_label_loss
 
 from skrank_abstain.multilabel import (
-    _classes,
     bin_rel,
     empirical_rademacher_complexity,
     label_ranks,
@@ -31,7 +30,7 @@ from skrank_abstain.multilabel import (
     rademacher_bound,
     vc_dimension,
 )
-from skrank_abstain.multilabel._classes import check_loss, family_loss
+from skrank_abstain.multilabel._classes import family_loss
 
 
 def family_case(name):
@@ -136,14 +135,8 @@ def test_membership_errors():
         check(3, family="sum", max_grade=1.5)
     with pytest.raises(ValueError, match="p must be given with family='precision', go"):
         check(3, family="precision")
-    with pytest.raises(TypeError, match=r"loss must be a function, .* got 'auc': "):
+    with pytest.raises(TypeError, match=r"loss must be a function .*, got 'auc'"):
         loss_family_membership("auc", 3, family="sum")
-    with pytest.raises(TypeError, match=r"argument: 'p'\. .* functools.partial\("):
-        loss_family_membership(lambda y, s, p: 0.0, 3, family="sum")
-
-
-def test_a_function_without_a_signature_is_let_through():
-    check_loss(max)
 
 
 def test_bin_rel_by_the_definition():
@@ -164,8 +157,6 @@ def test_bin_rel_errors():
         bin_rel([1, 3], 1)
     with pytest.raises(ValueError, match=r"permutations of 1 to 2, got \[1, 1\]"):
         bin_rel([[1, 2], [1, 1]], 1)
-    with pytest.raises(ValueError, match="ranks must have labels along its last axis"):
-        bin_rel(1, 1)
     with pytest.raises(ValueError, match="ranks must have rows of one length"):
         bin_rel([[1, 2], [1, 2, 3]], 1)
     with pytest.raises(ValueError, match="j must be at most 2, got 3"):
@@ -308,9 +299,11 @@ def test_dimensions_of_all_functions_and_of_one():
     assert vc_dimension([[1, 1]] * 3) == littlestone_dimension([[1, 1]] * 3) == 0
 
 
-def test_complexity_errors(monkeypatch):
+def test_complexity_errors():
     for dimension in (vc_dimension, littlestone_dimension):
-        with pytest.raises(ValueError, match="members must hold 0 and 1 alone, got 2"):
+        with pytest.raises(
+            ValueError, match="members must hold whole numbers from 0 to 1, got"
+        ):
             dimension([[0, 2]])
         with pytest.raises(
             ValueError, match=r"members must be of shape \(n_functions, "
@@ -328,9 +321,3 @@ def test_complexity_errors(monkeypatch):
         rademacher_bound([[[1, 2]]], [0], family="max")
     with pytest.raises(ValueError, match="p must be given with family='precision'"):
         rademacher_bound([[[1, 2]]], [0], family="precision")
-    monkeypatch.setattr(_classes, "MAX_SUBCLASSES", 5)
-    cube = [*product([0, 1], repeat=4)]
-    with pytest.raises(ValueError, match="at most 5 sets of points, got more"):
-        vc_dimension(cube)
-    with pytest.raises(ValueError, match="at most 5 subclasses, got more"):
-        littlestone_dimension(cube)

@@ -15,11 +15,7 @@ from skrank_abstain.multilabel import (
     online_expert_run,
     online_threshold_run,
 )
-from skrank_abstain.multilabel._classes import (
-    all_rankings,
-    least_loss_learner,
-    losses_of,
-)
+from skrank_abstain.multilabel._classes import all_rankings, least_loss_learner
 from skrank_abstain.multilabel._learners import majority_answers
 from skrank_abstain.multilabel._online import exponential_weights
 
@@ -95,7 +91,7 @@ def test_all_experts_against_one_at_a_time(family, seed):
     assert run.n_experts == losses.shape[1] == 37
     assert run.best_expert_loss == pytest.approx(losses.sum(axis=0).min())
     grid = np.array([*product([0.0, 1.0], repeat=3)])
-    largest = max(losses_of(loss, rankings, row).max() for row in grid)
+    largest = max(loss([row], [-ranked]) for row in grid for ranked in rankings)
     rate = np.sqrt(8 * np.log(37) / 6) / largest
     weights = exponential_weights(losses, rate, largest)[:-1]
     expected = (weights * losses).sum(axis=1)
@@ -127,7 +123,7 @@ def test_an_expert_follows_the_best_hypothesis():
     )
     assert run.updated.all()
     assert run.n_experts == 1 + 6**4
-    worst = max(losses_of(sum_loss, all_rankings(3), y[0] * 1.0))
+    worst = max(sum_loss(y[:1], [-ranked]) for ranked in all_rankings(3))
     assert run.best_expert_loss <= worst
     assert run.best_hypothesis_loss == 0
 
@@ -392,15 +388,19 @@ def test_online_errors():
     for beta in (0.0, 1.0):
         with pytest.raises(ValueError, match=rf"beta must be in \(0, 1\), got {beta}"):
             run(ranks, [0], [[1, 0, 0]], beta=beta)
-    with pytest.raises(ValueError, match="points must be points from 0 to 0, got -1"):
+    with pytest.raises(
+        ValueError, match="points must hold whole numbers from 0 to 0, go"
+    ):
         run(ranks, [-1], [[1, 0, 0]])
-    with pytest.raises(ValueError, match=r"grades 0 to max_grade = 1, got 2.0. Say by"):
+    with pytest.raises(
+        ValueError, match=r"y must hold whole numbers from 0 to 1, got 2\."
+    ):
         run(ranks, [0], [[2, 0, 0]])
     with pytest.raises(ValueError, match="must ask for at most 250000 losses"):
         run([[[*range(1, 9)]]], [0], [[0] * 8])
     with pytest.raises(ValueError, match="must return the number of a row of class_ra"):
         run(ranks, [0], [[1, 0, 0]], learner=lambda c, x, r: len(c))
-    with pytest.raises(TypeError, match=r"learner must be a function, .* got 'erm'"):
+    with pytest.raises(TypeError, match=r"learner must be a function .*, got 'erm'"):
         run(ranks, [0], [[1, 0, 0]], learner="erm")
     with pytest.raises(ValueError, match=r"y must have . samples, got shape"):
         run(ranks, [0], [[1, 0, 0]] * 2)
@@ -412,17 +412,13 @@ def test_losses_outside_of_the_family_are_refused():
         ValueError, match="the precision loss at p = 2, got auc_loss, which"
     ):
         run(loss=auc_loss, family="precision", p=2)
-    with pytest.raises(ValueError, match=r"got auc_score, .* A score is"):
+    with pytest.raises(ValueError, match="got auc_score, which is not"):
         run(loss=auc_score, family="sum")
-    with pytest.raises(
-        ValueError, match=r"functools.partial\(multilabel_loss, loss='sum', p=1\)"
-    ):
+    with pytest.raises(ValueError, match=r"as in functools.partial\(loss, p=1\)"):
         run(loss=sum_loss, family="sum", p=1)
     with pytest.raises(ValueError, match="p must be given with family='precision'"):
         run(loss=auc_loss, family="precision")
-    with pytest.raises(TypeError, match=r"argument: 'p'\. .* functools.partial\("):
-        run(loss=lambda y, s, p: 0.0, family="precision", p=1)
-    with pytest.raises(TypeError, match=r"loss must be a function, .* got 'auc': "):
+    with pytest.raises(TypeError, match=r"loss must be a function .*, got 'auc'"):
         run(loss="auc", family="sum")
 
 
@@ -571,13 +567,15 @@ def test_threshold_errors():
         run([0], [1], label=0, j=0)
     with pytest.raises(TypeError, match=r"j must be an integer, got 1\.5"):
         run([0], [1], label=0, j=1.5)
-    with pytest.raises(ValueError, match="y must hold 0 and 1 alone, got 2"):
+    with pytest.raises(
+        ValueError, match="y must hold whole numbers from 0 to 1, got 2"
+    ):
         run([0], [2], label=0, j=1)
     with pytest.raises(
         ValueError, match=r"y must have one value per round: . rounds, y has 2"
     ):
         run([0], [1, 0], label=0, j=1)
-    with pytest.raises(TypeError, match=r"learner must be a function, .* got 'erm'"):
+    with pytest.raises(TypeError, match=r"learner must be a function .*, got 'erm'"):
         run([0], [1], label=0, j=1, learner="erm")
     with pytest.raises(ValueError, match=r"beta must be in \(0, 1\), got 1"):
         run([0], [1], label=0, j=1, beta=1)

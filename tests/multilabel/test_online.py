@@ -291,7 +291,7 @@ def test_losses_of_the_package_can_be_used_and_pickled():
         (
             {"experts": [("a", [1, 2]), ("a", [2, 1])]},
             ValueError,
-            r"different names, got the names \['a', 'a'\]",
+            r"with different names, got \[\('a', \[1, 2\]\)",
         ),
         (
             {"experts": [("a", [0, 1])]},
@@ -301,20 +301,24 @@ def test_losses_of_the_package_can_be_used_and_pickled():
         (
             {"experts": [("a", Ridge())]},
             TypeError,
-            "experts that are estimators must be fitted or have partial_fit",
+            "experts that are estimators must be fitted, inside a FrozenEst",
         ),
         ({"eta": 0.0}, ValueError, r"eta must be in \(0, inf\), got 0\.0"),
         ({"loss_bound": -1}, ValueError, r"loss_bound must be in \(0, inf\), got -1"),
-        ({"loss": "sum"}, ValueError, "loss must be 'misordered_share' or.* got 'sum'"),
+        (
+            {"loss": "sum"},
+            ValueError,
+            "loss must be one of 'misordered_share', got 'sum'",
+        ),
         (
             {"loss": auc_loss},
             ValueError,
-            r"loss must return one value per sample, 2, got shape \(\)\. multilabel_s",
+            r"loss must return one value per sample, 2, .* got shape \(\)",
         ),
         (
             {"experts": [[1, 2]]},
             ValueError,
-            r"experts must be a list of \(name, expert\) tuples, got \[\[1, 2\]\]",
+            r"\(name, expert\) tuple, with .* got \[\[1, 2\]\]",
         ),
         ({"batch_size": 0}, ValueError, "batch_size must be at least 1"),
     ],

@@ -101,10 +101,10 @@ def plain_objective(params, X, y, alpha, fit_intercept):
 @given(st.integers(0, 1000), st.booleans(), st.sampled_from([0.0, 0.3]))
 def test_objective_and_gradient(seed, fit_intercept, alpha):
     X, y = problem(seed)
-    args = (X, y, alpha, fit_intercept)
+    args = X, y, alpha
     params = np.random.default_rng(seed).normal(size=4 * (3 + fit_intercept))
     value, gradient = pairwise_logistic_objective(params, *args)
-    assert value == pytest.approx(plain_objective(params, *args))
+    assert value == pytest.approx(plain_objective(params, *args, fit_intercept))
     error = check_grad(
         lambda p: pairwise_logistic_objective(p, *args)[0],
         lambda p: pairwise_logistic_objective(p, *args)[1],
@@ -117,14 +117,14 @@ def test_objective_and_gradient(seed, fit_intercept, alpha):
 def test_one_pair_costs_what_the_formula_says():
     # Scores 2 * 3 and 2 * 1, so a margin of 4; half of 0.1 times 3**2 + 1**2.
     value, _ = pairwise_logistic_objective(
-        np.array([3.0, 1.0]), np.array([[2.0]]), np.array([[1.0, 0.0]]), 0.1, False
+        np.array([3.0, 1.0]), np.array([[2.0]]), np.array([[1.0, 0.0]]), 0.1
     )
     assert value == pytest.approx(np.log(1 + np.exp(-4.0)) + 0.05 * (9 + 1))
 
 
 def test_huge_margins_stay_finite():
     value, gradient = pairwise_logistic_objective(
-        np.array([-1e4, 1e4]), np.array([[1.0]]), np.array([[1.0, 0.0]]), 0.0, False
+        np.array([-1e4, 1e4]), np.array([[1.0]]), np.array([[1.0, 0.0]]), 0.0
     )
     assert value == pytest.approx(2e4)
     assert gradient.tolist() == [-1.0, 1.0]

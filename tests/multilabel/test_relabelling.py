@@ -67,12 +67,10 @@ def test_losses_outside_of_the_family_are_refused():
     ranks, sample = all_rankings(3)[:, np.newaxis], ([0], [0], [[0, 1, 0]])
     learn = partial(agnostic_relabelling_learner, ranks, *sample)
     with pytest.raises(
-        ValueError, match=r"the sum loss at p = 3, got auc_score, .* A scor"
+        ValueError, match="the sum loss at p = 3, got auc_score, which is"
     ):
         learn(loss=auc_score, family="sum")
-    with pytest.raises(
-        ValueError, match=r"functools.partial\(multilabel_loss, loss='sum', p=1\)"
-    ):
+    with pytest.raises(ValueError, match=r"as in functools.partial\(loss, p=1\)"):
         learn(loss=sum_loss, family="sum", p=1)
     found = learn(loss=partial(sum_loss, p=1), family="sum", p=1)
     assert found.loss == 0
@@ -159,11 +157,11 @@ def test_learner_errors():
     ):
         learn([[[0, 1, 2]]], [0], [0], [[1, 0, 0]])
     with pytest.raises(
-        ValueError, match="unlabelled must be points from 0 to 0, got 1"
+        ValueError, match="unlabelled must hold whole numbers from 0 to 0, got 1"
     ):
         learn(ranks, [1], [0], [[1, 0, 0]])
     with pytest.raises(
-        ValueError, match="labelled must be a non-empty 1d array of integ"
+        ValueError, match=r"labelled must hold whole numbers from 0 to 0, got 0\.5"
     ):
         learn(ranks, [0], [0.5], [[1, 0, 0]])
     with pytest.raises(ValueError, match=r"y must have 1 samples, got shape \(2, 3\)"):
@@ -174,12 +172,10 @@ def test_learner_errors():
         learn(ranks, [0], [0], [[1, 0, 0]], learner=lambda c, x, r: 0.5)
     with pytest.raises(ValueError, match="the number of a row of class_ranks, 0 to 0"):
         learn(ranks, [0], [0], [[1, 0, 0]], learner=lambda c, x, r: c[0])
-    with pytest.raises(TypeError, match=r"learner must be a function, .* got 'erm'"):
+    with pytest.raises(TypeError, match=r"learner must be a function .*, got 'erm'"):
         learn(ranks, [0], [0], [[1, 0, 0]], learner="erm")
-    with pytest.raises(TypeError, match=r"loss must be a function, .* got 'auc': "):
+    with pytest.raises(TypeError, match=r"loss must be a function .*, got 'auc'"):
         learn(ranks, [0], [0], [[1, 0, 0]], loss="auc")
-    with pytest.raises(TypeError, match=r"argument: 'p'\. .* functools.partial\("):
-        learn(ranks, [0], [0], [[1, 0, 0]], loss=lambda y, s, p: 0.0)
     with pytest.raises(ValueError, match="p must be given with family='precision'"):
         learn(ranks, [0], [0], [[1, 0, 0]], family="precision")
     with pytest.raises(ValueError, match="class_ranks must have rows of one length"):
@@ -281,9 +277,11 @@ def test_threshold_learner_errors():
         learn([1], label="0", j=1)
     with pytest.raises(ValueError, match=r"y must be a 1d array, got shape \(1, 3\)"):
         learn([[1, 0, 0]], label=0, j=1)
-    with pytest.raises(ValueError, match="y must hold 0 and 1 alone, got 3"):
+    with pytest.raises(
+        ValueError, match="y must hold whole numbers from 0 to 1, got 3"
+    ):
         learn([3], label=0, j=1)
     with pytest.raises(ValueError, match="learner must return the number of a row of"):
         learn([1], label=0, j=1, learner=lambda c, x, r: -1)
-    with pytest.raises(TypeError, match=r"learner must be a function, .* got 'erm'"):
+    with pytest.raises(TypeError, match=r"learner must be a function .*, got 'erm'"):
         learn([1], label=0, j=1, learner="erm")

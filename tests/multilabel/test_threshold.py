@@ -30,7 +30,7 @@ from skrank_abstain.multilabel import (
     label_ranks,
     load_mulan_arff,
 )
-from skrank_abstain.multilabel._threshold import rank_problems, top_targets
+from skrank_abstain.multilabel._ranker import sample_weights, top_targets
 
 MATRICES = st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.integers(0, 2))
@@ -162,10 +162,10 @@ def test_all_labels_are_among_all(data):
 def test_weights_of_samples():
     # p = 1: shares 1/2, 1/2, 0 against 1, 0, 0; the third sample ties all labels.
     y = np.array([[1.0, 1, 0], [1, 0, 0], [1, 1, 1]])
-    weight = rank_problems(y, np.array([1]), "share").sample_weight
+    weight = sample_weights(y, np.array([1]), "share")
     assert np.allclose(weight, np.array([2, 1, 0]) / 1.0)
     # p = 2: shares add up to 3/2, 3/2, 0 against 2, 1/2, 1/2: as far apart.
-    assert rank_problems(y[:2], np.array([1, 2]), "share").sample_weight is None
+    assert sample_weights(y[:2], np.array([1, 2]), "share") is None
 
 
 def test_constant_targets_need_no_classifier(data):

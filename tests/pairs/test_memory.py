@@ -1,7 +1,5 @@
 """The guard against results that do not fit."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scored import scored
@@ -40,12 +38,15 @@ def test_a_million_items_of_one_query_are_refused_before_any_pair_is_formed():
 
 
 def test_control_groups_of_both_versions(tmp_path):
+    assert _memory._cgroup_memory(tmp_path) == []
     (tmp_path / "memory.max").write_text("1000\n")
     (tmp_path / "memory.current").write_text("400\n")
     assert _memory._cgroup_memory(tmp_path)[0] == 600
+    (tmp_path / "memory.limit_in_bytes").write_text("100\n")
+    (tmp_path / "memory.usage_in_bytes").write_text("400\n")
+    assert _memory._cgroup_memory(tmp_path)[:2] == [600, 0]
     (tmp_path / "memory.max").write_text("max\n")
-    assert _memory._cgroup_memory(tmp_path)[0] is None
-    assert _memory._remaining(tmp_path / "no", tmp_path / "file") is None
+    assert _memory._cgroup_memory(tmp_path)[0] == 0
 
 
 def test_this_machine_has_memory():
@@ -71,17 +72,3 @@ def test_a_graph_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):
     # A chain of as many items has an order for each but one.
     chain = scored(np.arange(4000.0), group_queries(None, 4000))
     assert semiorder_graph(chain, semiorder_ranks(chain, 0.5)).nnz == 3999
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux")
-def test_the_limit_of_the_process_counts(monkeypatch):
-    resource = pytest.importorskip("resource")
-    used = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = (used + 1000) * resource.getpagesize()
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
-    left = _memory._process_memory()
-    assert 0 <= left <= limit
-    assert _memory.available_memory() <= left + 64 * resource.getpagesize()
-    unlimited = resource.RLIM_INFINITY
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (unlimited, unlimited))
-    assert _memory._process_memory() is None

@@ -79,12 +79,12 @@ RANKERS = {
     "merged": BALToR(MODEL, tie_model=GradedRelevance(max_grades=2)),
     "features": BALToR(MODEL, tie_model="feature_aware_relevance"),
     "certified_features": RiskControlledRanker(
-        MODEL, max_risk=0.6, tie_model="feature_aware_relevance"
+        MODEL, max_risk=0.45, tie_model="feature_aware_relevance"
     ),
     "price": CostAbstainer(MODEL, cost=0.3),
-    "certified": RiskControlledRanker(MODEL, max_risk=0.6, random_state=0),
+    "certified": RiskControlledRanker(MODEL, max_risk=0.45, random_state=0),
     "certified_gaps": RiskControlledRanker(
-        MODEL, max_risk=0.6, tie_model="bradley_terry", random_state=0
+        MODEL, max_risk=0.45, tie_model="bradley_terry", random_state=0
     ),
     "hierarchical": SelectiveRanker(
         MODEL, rule=GuaranteedCoverage(0.7), random_state=0
@@ -204,7 +204,7 @@ def test_a_saved_ranker_is_an_ordinary_one(name):
     saved = pickle.loads(pickle.dumps(calibrate(ranker, parts)))
     X, y, qid = labelled(30, seed=6)
     moved = [
-        each.at_risk(0.55) if name == "certified" else each.at_coverage(0.31)
+        each.at_risk(0.35) if name == "certified" else each.at_coverage(0.31)
         for each in (expected, saved)
     ]
     assert_same(*map(fitted_numbers, moved))

@@ -134,7 +134,7 @@ def test_the_ranker_that_was_passed_stays_as_it_was(stage):
     model = Fragile().fit(None, None)
     ranker = RiskControlledRanker(
         model,
-        max_risk=0.7,
+        max_risk=0.45,
         tie_model=Unfit() if stage == "tie_model" else "graded_relevance",
     )
     before, trained = dict(vars(ranker)), dict(vars(model))

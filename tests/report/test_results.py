@@ -263,8 +263,9 @@ def test_a_yardstick_stands_beside_what_is_lost(known, new, loss):
     order = decisions.accepted & (truth != 0)
     right = np.where(decisions.label == 0, 0.5, decisions.label == truth)[order]
     assert totals.concordance == pytest.approx(right.mean())
-    [cells] = rows_of(page, "concordance")
-    assert cells[1] == f"{right.mean():.4f}"
+    pooled, by_query = rows_of(page, "discordance")
+    assert pooled[1] == f"{1 - right.mean():.4f}"
+    assert by_query[1] == f"{totals.discordance_interval('queries')[0]:.4f}"
     if loss == "misranking":
         assert coin < tie
         spent = matrix[decisions.label + 1, truth + 1]
@@ -395,8 +396,7 @@ def test_levels_are_no_more_than_the_risks_that_occur(monkeypatch, ranker, new):
         ranker._scored(new.data, new.qid), y=new.target.astype(float)
     ).ascending
     curve = LossCurve.of(ranker._calibration.engine, items)
-    assert curve.place.size == 7
-    assert curve.place[-1] == curve.profile.risk.size - 1
+    assert curve.pairs.shape[1] == curve.predicted.size == 7
     assert curve.pairs[:, -1].sum() == items.n_pairs
 
 
@@ -408,6 +408,6 @@ def test_a_forgotten_qid_is_on_the_page(ranker, new):
 
 def test_no_interval_of_the_loss_falls_below_zero():
     loss = np.array([[1.0], [0.0], [0.0], [0.0]])
-    low, high = _results.intervals(loss, np.full((4, 1), 9.0))[0]
+    low, high = _results._intervals(loss, np.full((4, 1), 9.0))[0]
     assert low == 0
     assert high > 1 / 36

@@ -45,4 +45,4 @@ def random_prior(rng, n, *, n_nodes=3, n_grades=3, merged=False):
 def random_answers(rng, pairs, least=0.05):
     """Return sorted pairs with likelihoods that may say anything."""
     left, right = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2).T
-    return left.copy(), right.copy(), rng.uniform(least, 1, (left.size, 3))
+    return left, right, rng.uniform(least, 1, (left.size, 3))

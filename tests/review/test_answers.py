@@ -75,14 +75,16 @@ def test_identical_rows_count_once():
 def test_who_changed_their_mind_is_reported_and_counts_last_where_there_is_a_time():
     again = {**ROWS[0], "label": "right"}
     both = take_answers([*ROWS, again], QUERIES, IDS)
-    assert (len(both), both.changed) == (5, ((0, 4),))
+    assert len(both) == 5
     times = [
         {**row, "time": time}
         for time, row in zip([3, 1, 1, 1, 2], [*ROWS, again], strict=True)
     ]
     last = take_answers(times, QUERIES, IDS)
     np.testing.assert_array_equal(columns(last), EXPECTED)
-    assert last.changed == ((0, 4),)
+    for answers in (both, last):
+        ((query, rows),) = answers.changed
+        assert (query, rows.tolist()) == (1, [0, 4])
 
 
 def test_no_answers():
@@ -101,12 +103,12 @@ def test_pairs_start_where_another_pair_does():
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"left": "Eve"}, "name items .* left='Eve', qid='a' in row 0"),
-        ({"left": "Bo"}, "name items .* left='Bo', qid='a' in row 0"),
-        ({"qid": "c"}, "name items .* qid='c'"),
+        ({"left": "Eve"}, "name items .* {'qid': 'a', 'left': 'Eve'} in row 0"),
+        ({"left": "Bo"}, "name items .* {'qid': 'a', 'left': 'Bo'} in row 0"),
+        ({"qid": "c"}, "name items .* {'qid': 'c', "),
         ({"right": "Cy"}, "two different items, .* row 0"),
-        ({"label": np.nan}, "label in every row, got none in row 0 and 1 such rows"),
-        ({"label": ""}, "drop the rows without an answer, as review.read_answers does"),
+        ({"label": np.nan}, "label in every row, got nan in row 0 and 1 such rows"),
+        ({"label": ""}, "Drop the rows without an answer, as review.read_answers does"),
         ({"label": "perhaps"}, "label whose meaning is clear, .*'perhaps'"),
         ({"reviewer": None}, "name reviewer in every row, got None in row 0"),
         ({"qid": np.nan}, "name qid in every row"),
@@ -127,7 +129,7 @@ def test_blanks_around_the_names_of_reviewers_do_not_count():
 
 
 def test_names_without_item_id_are_told_to_pass_it():
-    with pytest.raises(ValueError, match=r"got left='Cy'.* Pass item_id= as when"):
+    with pytest.raises(ValueError, match=r"'left': 'Cy'.* Pass item_id= as when"):
         take_answers(TABLE, QUERIES, None)
 
 
@@ -259,19 +261,16 @@ def test_names_that_look_like_dates_are_texts():
 
 @pytest.mark.parametrize("time", [[1, None, 2, 3], [1, np.nan, 2, 3], [1, "2", 3, 4]])
 def test_times_that_cannot_be_compared_are_refused(time):
-    with pytest.raises((ValueError, TypeError), match=r"times? .*row 1"):
+    with pytest.raises(
+        (ValueError, TypeError), match=r"time .*row 1|times of one kind"
+    ):
         take_answers(TABLE | {"time": time}, QUERIES, IDS)
 
 
-@pytest.mark.parametrize("label", [["left"], {"left"}, np.array(["left"])])
+@pytest.mark.parametrize("label", [" ", ["left"], {"left"}, np.array(["left"])])
 def test_a_label_is_one_value(label):
-    with pytest.raises(TypeError, match=r"one label .*row 0"):
+    with pytest.raises(ValueError, match=r"one label .*row 0"):
         take_answers(TABLE | {"label": [label, "same", "left", "left"]}, QUERIES, IDS)
-
-
-def test_a_label_of_blanks_is_none():
-    with pytest.raises(ValueError, match=r"label in every row, got none in row 0"):
-        take_answers(TABLE | {"label": [" ", "same", "left", "left"]}, QUERIES, IDS)
 
 
 @pytest.mark.parametrize("some", [[0], [0, 1], [-1, 0], [1], [-1, 0, 1], [0, 0]])

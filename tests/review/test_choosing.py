@@ -8,7 +8,7 @@ from review.enumerated import random_answers, random_prior
 from review.simulated import INPUT, RANKER
 
 from skrank_abstain._validation import ZERO_ONE_LOSS
-from skrank_abstain.review import QuestionObjective
+from skrank_abstain.review import ItemsUnderReview, QuestionObjective
 from skrank_abstain.review._choosing import (
     OBJECTIVES,
     Question,
@@ -16,24 +16,20 @@ from skrank_abstain.review._choosing import (
     choose_questions,
     questions_of_query,
 )
-from skrank_abstain.review._items import ItemsUnderReview
 from skrank_abstain.review._judging import Reviewers
 from skrank_abstain.review._posterior import Posterior
 
 PAIRS = list(itertools.combinations(range(5), 2))
 ANSWER_PROBA = Reviewers.of_error(0.1).answer_proba()
 PAIRS_RIGHT, TOP_RIGHT = OBJECTIVES["pairs"], OBJECTIVES["top"]
-NONE = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, 3))
+NONE = (), (), np.empty((0, 3))
 
 
 def answered(prior, answers, pair, answer):
     """Return the posterior after one answer more."""
     left, right, likelihood = answers
-    pairs = [*zip(left.tolist(), right.tolist(), strict=True), pair]
-    order = sorted(range(len(pairs)), key=pairs.__getitem__)
-    table = np.array([pairs[k] for k in order], dtype=np.int64)
-    likelihood = np.concatenate([likelihood, ANSWER_PROBA[[answer]]])[order]
-    return Posterior.of(prior, table[:, 0].copy(), table[:, 1].copy(), likelihood)
+    likelihood = np.concatenate([likelihood, ANSWER_PROBA[[answer]]])
+    return Posterior.of(prior, [*left, pair[0]], [*right, pair[1]], likelihood)
 
 
 def least(proba, losses):
@@ -55,7 +51,7 @@ def test_the_value_is_the_expected_fall_of_the_loss_of_the_pairs_of_both(
     losses, merged
 ):
     prior = random_prior(np.random.default_rng(0), 5, merged=merged)
-    before = Posterior.of(prior, *NONE)
+    before = Posterior.of(prior)
     proba = before.pair_proba
     for number, (i, j) in enumerate(PAIRS):
         touched = [k for k, pair in enumerate(PAIRS) if {i, j} & {*pair}]
@@ -98,7 +94,7 @@ def test_the_value_is_the_expected_rise_of_the_dcg(pairs):
 @pytest.mark.parametrize("depth", [1, 3, 10])
 def test_the_top_is_as_deep_as_is_said(depth):
     prior = random_prior(np.random.default_rng(3), 5)
-    objective, before = check_objective(f"top@{depth}"), Posterior.of(prior, *NONE)
+    objective, before = check_objective(f"top@{depth}"), Posterior.of(prior)
     for number, (i, j) in enumerate(PAIRS):
         expected = -dcg(before, depth)
         for answer, chance in enumerate(ANSWER_PROBA @ before.pair_proba[number]):
@@ -125,7 +121,7 @@ def test_questions_are_chosen_as_if_the_most_probable_answer_had_come():
     aim = PAIRS_RIGHT, ANSWER_PROBA, ZERO_ONE_LOSS
     left, right = np.array(PAIRS).T
     asked, answers = [], NONE
-    start = Posterior.of(prior, *NONE)
+    start = Posterior.of(prior)
     for question in itertools.islice(questions_of_query(start, *aim), 4):
         posterior = Posterior.of(prior, *answers)
         values = PAIRS_RIGHT.values(posterior, left, right, *aim[1:])
@@ -140,7 +136,7 @@ def test_questions_are_chosen_as_if_the_most_probable_answer_had_come():
 
 def test_answers_are_drawn_from_one_truth():
     prior = random_prior(np.random.default_rng(4), 5)
-    start = Posterior.of(prior, *NONE)
+    start = Posterior.of(prior)
     aim = PAIRS_RIGHT, Reviewers.of_error(0.0).answer_proba(), ZERO_ONE_LOSS
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -173,18 +169,18 @@ def streams(values):
 
 
 @pytest.mark.parametrize(
-    ("n", "most", "equal", "expected"),
+    ("n", "per_query", "expected"),
     [
-        (3, None, False, [9, 8, 7]),
-        (3, 1, False, [9, 3]),
-        (3, None, True, [9, 8, 3]),
-        (4, None, True, [9, 8, 3, 2]),
-        (9, None, False, [9, 8, 7, 3, 2]),
-        (0, None, False, []),
+        (3, None, [9, 8, 7]),
+        (3, 1, [9, 3]),
+        (3, "equal", [9, 8, 3]),
+        (4, "equal", [9, 8, 3, 2]),
+        (9, None, [9, 8, 7, 3, 2]),
+        (0, None, []),
     ],
 )
-def test_the_best_of_all_queries(n, most, equal, expected):
-    chosen = choose_questions(streams([[9, 8, 7], [], [3, 2]]), n, most, equal=equal)
+def test_the_best_of_all_queries(n, per_query, expected):
+    chosen = choose_questions(streams([[9, 8, 7], [], [3, 2]]), n, per_query)
     assert [question.value for _, question in chosen] == expected
 
 
@@ -200,7 +196,7 @@ class FirstPairs(QuestionObjective):
 
 def test_an_objective_of_ones_own():
     prior = random_prior(np.random.default_rng(0), 14)
-    start = Posterior.of(prior, *NONE)
+    start = Posterior.of(prior)
     aim = FirstPairs(), ANSWER_PROBA, ZERO_ONE_LOSS
     asked = [q[1:3] for q in itertools.islice(questions_of_query(start, *aim), 3)]
     assert asked[0] == (0, 1)
@@ -213,7 +209,7 @@ def test_values_that_are_not_one_number_per_pair_are_refused(values):
         def values(self, posterior, left, right, answer_proba, loss):
             return values
 
-    posterior = Posterior.of(random_prior(np.random.default_rng(0), 5), *NONE)
+    posterior = Posterior.of(random_prior(np.random.default_rng(0), 5))
     questions = questions_of_query(posterior, Wrong(), ANSWER_PROBA, ZERO_ONE_LOSS)
     with pytest.raises(ValueError, match="Wrong must return one number per pair"):
         next(questions)
@@ -232,13 +228,13 @@ def test_progress_is_printed_on_request(capsys):
 
 def test_beliefs_about_unanswered_queries_are_formed_once(monkeypatch):
     review, formed = RANKER.review(*INPUT), []
-    form = ItemsUnderReview.without_answers
+    form = ItemsUnderReview.prior
 
     def counted(items, query):
         formed.append(query)
         return form(items, query)
 
-    monkeypatch.setattr(ItemsUnderReview, "without_answers", counted)
+    monkeypatch.setattr(ItemsUnderReview, "prior", counted)
     review.ask(5)
     review.ranking()
     review.ask(5)

@@ -226,12 +226,14 @@ def test_items_without_pairs_and_no_ranker_are_refused():
     ("objective", "by_risk"), [("riskiest", True), ("random", False)]
 )
 def test_comparisons_ask_by_risk_or_at_random(objective, by_risk, monkeypatch):
-    asked, ask = [], _curve._unasked
+    asked, answer = [], _curve._answer
 
-    def recorded(*args, **how):
-        asked.append(how["by_risk"])
-        return ask(*args, **how)
+    def recorded(pairs, *args):
+        asked.append(pairs)
+        return answer(pairs, *args)
 
-    monkeypatch.setattr(_curve, "_unasked", recorded)
-    review_curve(RANKER, *ITEMS, budgets=[0.1], objective=objective)
-    assert set(asked) == {by_risk}
+    monkeypatch.setattr(_curve, "_answer", recorded)
+    review_curve(RANKER, *ITEMS, budgets=[0.1], objective=objective, rounds=1)
+    risk = np.sort(RANKER.review(ITEMS[0], NEW.qid).decisions.risk)
+    (found,) = (np.sort(pairs.risk) for pairs in asked)
+    assert np.array_equal(found, risk[-found.size :]) == by_risk

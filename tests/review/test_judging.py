@@ -134,7 +134,7 @@ def test_nobody_is_believed_the_opposite_of_what_they_said():
 
 
 def test_before_any_answer_the_known_reviewers_are_typical():
-    rates, typical = known_rates({"ann": 0.1, "bo": 0.3}, (), gold=False)
+    rates, typical = known_rates({"ann": 0.1, "bo": 0.3}, ())
     assert (rates.size, typical) == (0, pytest.approx(0.2))
 
 

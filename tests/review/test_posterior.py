@@ -114,8 +114,7 @@ def test_grades_are_drawn_from_the_posterior(pairs):
 
 def test_a_query_without_answers_is_as_independent_given_the_node():
     prior = random_prior(np.random.default_rng(0), 4)
-    none = np.empty(0, dtype=np.int64)
-    posterior = Posterior.of(prior, none, none, np.empty((0, 3)))
+    posterior = Posterior.of(prior)
     grade = np.einsum("h,hik->ik", prior.weight, prior.grade)
     np.testing.assert_allclose(posterior.grade_proba, grade, rtol=0, atol=1e-15)
     tie = np.einsum("h,hk,hk->", prior.weight, prior.grade[:, 0], prior.grade[:, 1])
@@ -145,7 +144,6 @@ def test_hundreds_of_contradictory_answers_stay_finite():
 @pytest.mark.parametrize("n", [0, 1])
 def test_queries_without_pairs(n):
     prior = GradePrior(np.full((2, n, 3), 1 / 3), np.full(2, 0.5), np.ones(3))
-    none = np.empty(0, dtype=np.int64)
-    posterior = Posterior.of(prior, none, none, np.empty((0, 3)))
+    posterior = Posterior.of(prior)
     assert posterior.pair_proba.shape == (0, 3)
     assert posterior.grade_proba.shape == (n, 3)

@@ -138,7 +138,7 @@ def test_what_is_shown_has_the_rows_of_the_items(tmp_path):
     for questions, shown in ((asked, short), (ASKED, short), (ASKED, ward)):
         for write in (questions.to_tasks, questions.to_page):
             with pytest.raises(ValueError, match="X has 24 rows, shown has"):
-                write(tmp_path / "file", shown=shown)
+                write(tmp_path / "file.html", shown=shown)
     ASKED.to_tasks(tmp_path / "tasks", shown=today)  # X has no index
 
 
@@ -166,7 +166,7 @@ def test_no_questions(tmp_path):
     ("options", "error", "match"),
     [
         ({"format": "xlsx"}, ValueError, "format must be one of"),
-        ({"shown": [1, 2]}, TypeError, "shown must be a frame"),
+        ({"shown": 1}, TypeError, "shown must be a frame"),
         ({"shown": {"id": ID}}, ValueError, "must not have a column id"),
         ({"shown": {"ID": ID}}, ValueError, "must not have a column ID"),
     ],
@@ -213,26 +213,24 @@ def test_answers_of_two_people_are_added(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "bad", "line"),
+    ("encoding", "bad"),
     [
-        ("latin-1", "ü".encode("latin-1"), 3),
-        ("utf-8-sig", b"\xfc", 3),
-        ("utf-16", b"\x00\xdc\n\x00", 3),  # half a character
-        ("utf-16-le", b"", 1),  # without its mark
+        ("latin-1", "ü".encode("latin-1")),
+        ("utf-8-sig", b"\xfc"),
+        ("utf-16", b"\x00\xdc\n\x00"),  # half a character
+        ("utf-16-le", b""),  # without its mark
+        ("utf-8", b"PK\x03\x04\x14\x00"),  # a workbook
     ],
 )
 def test_other_encodings_are_refused_without_a_word_of_the_file(
-    encoding, bad, line, tmp_path
+    encoding, bad, tmp_path
 ):
     path = tmp_path / "answers.csv"
     text = "qid,left_id,right_id,label\nmon,secret,b,left\n"
     path.write_bytes(text.encode(encoding) + bad)
-    with pytest.raises(ValueError, match="must be in UTF-8") as caught:
+    with pytest.raises(ValueError, match=r"in UTF-8, .* as CSV UTF-8") as caught:
         read_answers(path)
-    assert str(caught.value) == (
-        f"{str(path)!r} must be in UTF-8, got something else in line {line}: save it "
-        "as UTF-8, in a spreadsheet as CSV UTF-8."
-    )
+    assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
 
 
@@ -391,7 +389,7 @@ def test_a_column_that_was_sorted_by_itself_is_refused(table, tmp_path):
     ids = sorted(row["pair_id"] for row in table)
     assert ids != [row["pair_id"] for row in table]
     mixed = [row | {"pair_id": each} for row, each in zip(table, ids, strict=True)]
-    with pytest.raises(ValueError, match=r"pair_id .* a column was sorted or moved"):
+    with pytest.raises(ValueError, match=r"pair_id .* A column was sorted or moved"):
         answered(tmp_path, mixed)
 
 
@@ -435,19 +433,11 @@ def answered_by(tmp_path, rows):
 @pytest.mark.parametrize(
     ("name", "kind", "match"),
     [
-        ("tasks.xlsx", "csv", "path must not end in .xlsx, .* which a spreadsheet"),
-        ("tasks.ods", "jsonl", "no workbook is written"),
-        (
-            "tasks.json",
-            "csv",
-            "pass format='label_studio', or a path that ends in .csv",
-        ),
-        (
-            "tasks.csv",
-            "label_studio",
-            "pass format='csv', or a path that ends in .json",
-        ),
-        ("tasks.JSONL", "csv", "pass format='jsonl'"),
+        ("tasks.xlsx", "csv", "a workbook, and format='csv'. Write a .csv for"),
+        ("tasks.ods", "jsonl", "a workbook, and format='jsonl'. Write"),
+        ("tasks.json", "csv", "label_studio, and format='csv'"),
+        ("tasks.csv", "label_studio", "csv, and format='label_studio'"),
+        ("tasks.JSONL", "csv", "jsonl, and format='csv'"),
     ],
 )
 def test_the_name_of_a_file_says_what_is_in_it(name, kind, match, tmp_path):
@@ -456,19 +446,14 @@ def test_the_name_of_a_file_says_what_is_in_it(name, kind, match, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_workbook_is_told_from_a_table(tmp_path):
-    path = tmp_path / "answers.xlsx"
-    path.write_bytes(b"PK\x03\x04 and more")
-    with pytest.raises(ValueError, match=r"workbook .* save the table as CSV UTF-8"):
-        read_answers(path)
-
-
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "label_studio", "page"])
 def test_half_a_character_empties_no_file(kind, tmp_path):
-    path = tmp_path / "tasks"
+    path = tmp_path / "tasks.html"
     path.write_text("precious")
     write = ASKED.to_page if kind == "page" else partial(ASKED.to_tasks, format=kind)
-    with pytest.raises(ValueError, match=r"left_note must be text, .* lone surrogate"):
+    with pytest.raises(
+        ValueError, match=r"'left_note' must be text, .* lone surrogate"
+    ):
         write(path, shown={"note": ["\ud800"] * 24})
     with pytest.raises(ValueError, match=r"left_.* must be text, .* lone surrogate"):
         write(path, shown={"\ud800": ["note"] * 24})

@@ -535,8 +535,7 @@ def test_gold_answers_decide_where_nothing_was_certified(tie_model):
 def test_a_randomised_boundary_is_drawn_as_the_ranker_draws_it():
     ranker = fit(boundary="randomize", coverage=0.5)
     np.testing.assert_array_equal(
-        ranker.review(*INPUT).decisions.accepted,
-        ranker.predict_pairs(*INPUT).accepted,
+        ranker.review(*INPUT).decisions.accepted, ranker.predict_pairs(*INPUT).accepted
     )
 
 

@@ -93,6 +93,6 @@ def any_cases(draw):
         place = np.tril(
             rng.permutation(edges.size * (edges.size + 2) + 1).reshape(shape)
         )
-        risk._place = np.maximum(place, place.T)
+        risk._orders_by[None] = np.maximum(place, place.T), np.arange(place.max() + 1.0)
         region = BinRegion(0.5, draw(st.integers(-1, place.max())))
     return risk, region, s, queries

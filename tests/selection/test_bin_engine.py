@@ -156,7 +156,7 @@ def test_full_coverage_accepts_also_what_calibration_never_saw(case):
     risk = BinEngine(case[0], case[1])
     region = at_coverage(risk, labelled(case), 1.0)
     assert region.risk == risk.highest
-    assert (region.weight(risk._place) == 1).all()
+    assert (region.weight(risk._places()[0]) == 1).all()
 
 
 @given(cases(), COVERAGES)

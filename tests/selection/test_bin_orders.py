@@ -125,7 +125,7 @@ def test_boundary_cells_count_as_abstained_in_rank_bounds():
     table = np.array([[same, order[::-1]], [order, same]])
     risk = BinEngine(FixedCells(np.array([1.0]), table), ZERO_ONE)
     items = scored(np.array([0.0, 1.0]), group_queries(None, 2))
-    last = risk._place[1, 0]
+    last = risk._places()[0][1, 0]
     half = BinRegion(0.3, last, kappa=0.5)
     assert risk.ranks(half, items).tolist() == [[1, 2], [1, 2]]
     whole = BinRegion(0.3, last)

@@ -26,7 +26,8 @@ from skrank_abstain.selection import (
 )
 from skrank_abstain.tie_models import BradleyTerry, GradedRelevance, TieModel
 
-RULES = [Coverage(0.7), GuaranteedCoverage(0.7), Price(0.2), CertifiedRisk(0.4)]
+OF_LOSS = CertifiedRisk(0.4, bound="loss")
+RULES = [Coverage(0.7), GuaranteedCoverage(0.7), Price(0.2), OF_LOSS]
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 
 
@@ -64,7 +65,7 @@ def test_a_rule_is_a_value(rule):
 
 
 def test_shares_of_the_queries_for_the_tie_model_alone():
-    assert [rule.tuning_size for rule in RULES] == [0.0, 0.3, 0.0, 0.3]
+    assert [rule.tuning_size for rule in RULES] == [0.0, 0.3, 0.0, 0.15]
     assert CertifiedRisk(0.5, tuning_size=0.4).tuning_size == 0.4
 
 
@@ -153,7 +154,7 @@ def test_a_certified_risk_accepts_nothing_where_nothing_is_certified():
 
 
 def test_a_certified_risk_holds_on_the_certification_queries(calibration):
-    rule = CertifiedRisk(0.4)
+    rule = OF_LOSS
     region = rule.select(calibration)
     totals = totals_of(calibration.engine, region, calibration.items)
     wrong = totals.accepted - totals.correct
@@ -202,8 +203,8 @@ def test_parameters_are_refused_when_a_rule_is_made(make, error, message):
 @pytest.mark.parametrize("max_risk", [0.0, -1.0, 1.0, 2.5, np.nan])
 def test_a_bound_beyond_the_largest_loss_is_refused(max_risk):
     with pytest.raises(ValueError, match="between 0 and 1, the largest loss"):
-        CertifiedRisk(max_risk).check(ZERO_ONE)
-    CertifiedRisk(1.0).check(2 * ZERO_ONE)
+        CertifiedRisk(max_risk, bound="loss").check(ZERO_ONE)
+    CertifiedRisk(1.0, bound="loss").check(2 * ZERO_ONE)
 
 
 def test_pairs_given_one_by_one_are_pairs_too():

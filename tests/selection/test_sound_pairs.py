@@ -171,7 +171,7 @@ def test_misranking_costs_are_of_sound_pairs():
     scores, y, queries, novel = draw(0)
     data = Scores(scores, queries, y=y, novel=novel)
     known = fit_calibration(BradleyTerry(), check_loss("misranking"), data)
-    tables = known.loss_tables
+    tables = known.loss_tables()
     assert np.isfinite(tables.thresholds).all()
     left, right = enumerate_pairs(queries)
     sound = ~(novel[left] | novel[right])

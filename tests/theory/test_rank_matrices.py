@@ -125,7 +125,7 @@ def test_one_item_of_a_class_orders_the_others_freely():
 
 
 def test_matrices_are_checked():
-    with pytest.raises(ValueError, match=r"matrix must have entries 0, 1/2 .* got 2"):
+    with pytest.raises(ValueError, match=r"matrix must hold 0, 1/2 .* got 2"):
         forbidden_submatrix([[1, 2]])
     with pytest.raises(ValueError, match=r"matrix must be of shape .* \(2,\)"):
         forbidden_submatrix([1, 0])

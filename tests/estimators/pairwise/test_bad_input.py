@@ -30,7 +30,7 @@ class NotOfTheDifference(TieModel):
         (
             {"tie_model": NotOfTheDifference()},
             TypeError,
-            r"instance of a .*DifferenceModel, a model of the score difference",
+            r"instance of the DifferenceModel of skrank_abstain\.tie_models",
         ),
         (
             {"loss": "hinge"},

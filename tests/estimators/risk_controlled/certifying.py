@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 from doubles import FirstColumn
 
+from skrank_abstain import RiskControlledRanker
 from skrank_abstain.concentration import wsr_pvalue
 from skrank_abstain.pairs import pair_labels
 
@@ -45,6 +46,12 @@ def draw(n_queries, seed, n_items=(2, 14)):
 def fit(estimator, data, **more):
     X, y, qid = data
     return estimator.fit(X, y, qid=qid, **more)
+
+
+def by_loss(model, **options):
+    """Return a ranker that bounds the loss, with the defaults of the tests here."""
+    given = {"max_risk": 0.1, "bound": "loss", "tuning_size": 0.3} | options
+    return RiskControlledRanker(model, **given)
 
 
 def quietly(function):

@@ -11,6 +11,7 @@ from estimators.risk_controlled.certifying import (
     DEAR,
     LOSS,
     ZERO_ONE,
+    by_loss,
     draw,
     fit,
     quietly,
@@ -25,6 +26,8 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from skrank_abstain import BALToR, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.tie_models import FeatureAwareRelevance
+
+pytestmark = pytest.mark.filterwarnings("ignore:max_risk=.* promises next to nothing")
 
 
 class TestRouting:
@@ -41,7 +44,7 @@ class TestRouting:
     def test_groups_on_request(self, model, data, spied):
         X, y, qid = data
         groups = np.array(["a", "b"])[qid % 2]
-        plain = RiskControlledRanker(model, max_risk=0.6, random_state=0)
+        plain = by_loss(model, max_risk=0.6, random_state=0)
         asked = clone(plain).set_fit_request(groups=True)
         asked = clone(asked)  # requests survive
         make_pipeline(asked).fit(X, y, qid=qid, groups=groups)
@@ -58,7 +61,7 @@ def test_at_risk_equals_a_refit(loss, model, data):
     bound = BOUNDS["graded_relevance", loss]
 
     def fitted(max_risk):
-        estimator = RiskControlledRanker(
+        estimator = by_loss(
             model,
             max_risk=max_risk,
             loss=LOSS[loss],
@@ -86,23 +89,19 @@ def test_at_risk_equals_a_refit(loss, model, data):
 
 def test_at_risk_wants_a_fit(model):
     with pytest.raises(Exception, match="not fitted yet"):
-        RiskControlledRanker(model).at_risk(0.1)
+        by_loss(model).at_risk(0.1)
 
 
 def test_bounds_are_in_units_of_the_loss(model, data):
     """Everything costs three times as much: the bound has to, as well."""
     options = {"random_state": 0, "delta": 0.2}
-    one = fit(
-        RiskControlledRanker(model, max_risk=0.36, loss="zero_one", **options), data
-    )
-    three = fit(
-        RiskControlledRanker(model, max_risk=1.08, loss=3 * ZERO_ONE, **options), data
-    )
+    one = fit(by_loss(model, max_risk=0.36, loss="zero_one", **options), data)
+    three = fit(by_loss(model, max_risk=1.08, loss=3 * ZERO_ONE, **options), data)
     # Risks are three times as large; sums round differently.
     assert three.threshold_ == pytest.approx(3 * one.threshold_, rel=1e-9)
     assert three.coverage_ == pytest.approx(one.coverage_, abs=1e-3)
     with pytest.raises(ValueError, match=r"between 0 and 3, the largest loss"):
-        fit(RiskControlledRanker(model, max_risk=3, loss=3 * ZERO_ONE), data)
+        fit(by_loss(model, max_risk=3, loss=3 * ZERO_ONE), data)
 
 
 def test_random_state_is_the_only_randomness(model, data, monkeypatch):
@@ -111,14 +110,14 @@ def test_random_state_is_the_only_randomness(model, data, monkeypatch):
         monkeypatch.setattr(np.random, name, None)
 
     def once(seed):
-        estimator = RiskControlledRanker(
+        estimator = by_loss(
             model, max_risk=0.2, random_state=seed, tie_model="graded_relevance"
         )
         fit(estimator, data)
         return (
             estimator.threshold_,
             estimator.coverage_,
-            estimator._calibration.loss_tables.rest[0],
+            estimator._calibration.loss_tables().rest[0],
         )
 
     first, again, other = once(7), once(7), once(8)
@@ -150,16 +149,16 @@ def test_clone_pickle_params_and_repr(ranker, data):
 def test_query_in_a_column(named, model, data):
     X, y, qid = data
     options = {"max_risk": 0.36, "random_state": 0}
-    by_argument = fit(RiskControlledRanker(model, **options), data)
+    by_argument = fit(by_loss(model, **options), data)
     if named:
         table = pd.DataFrame(X, columns=["score", "noise", "more"])
         table = table.assign(day=[f"day {q}" for q in qid])
         columns = ["score", "noise", "more"]
         inner = FirstColumn().fit(table[columns], y)
-        by_column = RiskControlledRanker(inner, qid_col="day", **options)
+        by_column = by_loss(inner, qid_col="day", **options)
     else:
         table = np.column_stack([X, qid])
-        by_column = RiskControlledRanker(model, qid_col=-1, **options)
+        by_column = by_loss(model, qid_col=-1, **options)
     by_column.fit(table, y)
     assert by_column.threshold_ == by_argument.threshold_
     assert by_column.n_features_in_ == 4
@@ -182,7 +181,7 @@ def test_query_in_a_column(named, model, data):
 def test_tie_models(tie_model, model, data):
     X, y, qid = data
     bound = 0.34 if tie_model == "bradley_terry" else 0.2
-    estimator = RiskControlledRanker(
+    estimator = by_loss(
         model,
         max_risk=bound,
         delta=0.2,
@@ -207,7 +206,7 @@ def test_tie_models(tie_model, model, data):
 
 
 def test_verbose(model, data, capsys):
-    fit(RiskControlledRanker(model, max_risk=0.36, random_state=0, verbose=1), data)
+    fit(by_loss(model, max_risk=0.36, random_state=0, verbose=1), data)
     assert "[RiskControlledRanker] calibrated on " in capsys.readouterr().out
 
 
@@ -233,7 +232,7 @@ INVALID = [
 @pytest.mark.parametrize(("params", "error", "message"), INVALID)
 def test_invalid_parameters(params, error, message, model, data):
     with pytest.raises(error, match=message):
-        fit(RiskControlledRanker(model, **params), data)
+        fit(by_loss(model, **params), data)
 
 
 @pytest.mark.parametrize(
@@ -264,13 +263,13 @@ def test_invalid_coverage_guarantees(params, message, model, data):
 
 def test_a_loss_that_is_free_has_no_bound(model, data):
     with pytest.raises(ValueError, match="max_risk must be between 0 and 0"):
-        fit(RiskControlledRanker(model, loss=np.zeros((3, 3))), data)
+        fit(by_loss(model, loss=np.zeros((3, 3))), data)
 
 
 def test_on_simulated_queries():
     train = make_ranking(n_queries=60, random_state=0)
     past = make_ranking(n_queries=200, random_state=1)
-    estimator = RiskControlledRanker(
+    estimator = by_loss(
         Ridge().fit(train.data, train.target), max_risk=0.4, random_state=0
     ).fit(past.data, past.target, qid=past.qid)
     assert estimator.certified_
