@@ -109,7 +109,8 @@ class TopSetRanker(ListRanker[SetResults]):
     k : int, default=1
         Number of first items that a set is for.
     tuning_size : float, default=0.3
-        Share of the calibration queries that fit the tie model, in (0, 1).
+        Share of the calibration queries that fit the tie model, in (0, 1). Not used for
+        ``k > 1`` with ``tie_model="graded_relevance"``, which has no part in the sets.
     tie_model : str or GradedRelevance, default="graded_relevance"
         "graded_relevance", "feature_aware_relevance", or an instance of either.
     prefit, calibration_size, relevance_bins, qid_col, random_state, verbose
@@ -234,6 +235,8 @@ class TopSetRanker(ListRanker[SetResults]):
         check_fraction(self.alpha, "alpha")
         share = check_fraction(self.tuning_size, "tuning_size")
         self._k = check_positive_int(self.k, "k")
+        if self._k > 1 and self.tie_model == "graded_relevance":
+            share = 0.0  # the sets go by places, of which this tie model changes none
         rows = take_labelled_rows(self, X, y, qid)
         parts, _ = self._learn(rows, share)
         levels = first_levels(self._levels(parts[-1]), parts[-1], self._k)
@@ -405,8 +408,8 @@ class TopSetRanker(ListRanker[SetResults]):
         promise = [
             f"For a new query from the same source {self._whose}, its set {holds}, on "
             "average over calibration and new queries; each query counts alike.",
-            f"{self.n_queries_} queries set the threshold and did nothing else; "
-            f"{self.n_tuning_queries_} others fitted the tie model.",
+            f"{self.n_queries_} queries set the threshold and nothing else that forms "
+            f"the sets; {self.n_tuning_queries_} others fitted the tie model.",
         ]
         return Findings(short, [rule], promise, ratios, np.inf)
 
