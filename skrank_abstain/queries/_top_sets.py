@@ -149,8 +149,8 @@ class TopSetRanker(ListRanker[SetResults]):
     new queries, not for each kind of query by itself. O(n log n) for n items.
 
     For k > 1 the set is as many of the first items of every query as conformal risk
-    control [2]_ finds: sets that depend on the scores or on the size of the query were
-    larger wherever we measured them.
+    control [2]_ finds. Sets that depend on the scores or on the size of the query were
+    as large or larger where we measured them.
 
     References
     ----------
