@@ -113,11 +113,11 @@ def certificates(
 
     ``sizes`` are numbers of certification queries. "before" is the bound on the loss,
     which the share of ties dilutes, with as many queries in all and at most
-    ``n_before`` draws. The truth is that of 3,000 new queries.
+    ``n_before`` draws. The truth is that of 10,000 new queries.
     """
     for tied in ties:
         for name in worlds:
-            new = world(name, tied, 3000, seed=1)
+            new = world(name, tied, 10_000, seed=1)
             for size in sizes:
                 found, before = [], []
                 for draw in range(n_draws):
@@ -142,7 +142,7 @@ def certificates(
 def other_certificates(n_draws: int, size: int = 400) -> Iterator[Row]:
     """Certify the same for each of two sites, for pairs, and for comparisons."""
     name, tied = "15 % inverted", 0.44
-    new = world(name, tied, 3000, seed=1)
+    new = world(name, tied, 10_000, seed=1)
 
     def of_sites(draw: int, known: tuple[Any, ...]) -> tuple[bool, float]:
         ranker = RiskControlledRanker(SCORES, random_state=draw)

@@ -53,10 +53,11 @@ _ = served.booster_.save_model(file)
 # %%
 # Monday and Tuesday: a certificate
 # ---------------------------------
-# The team wants at most 10 % of the decided pairs in the wrong order, and accepts one
-# chance in ten that the certificate is false. It will look twice, after 60 rated
-# queries and after 300, so each look gets half of that chance: ``delta=0.05``. Three
-# raters grade each result, each off by one in a fifth of the cases; the median counts.
+# Of the decided pairs that differ, the team wants at most one in ten in the wrong
+# order, and accepts one chance in ten that the certificate is false. It will look
+# twice, after 60 rated queries and after 300, so each look gets half of that chance:
+# ``delta=0.05``. Three raters grade each result, each off by one in a fifth of the
+# cases; the median counts.
 def rate(grade):  # simulated raters
     off = rng.choice([-1, 0, 1], p=[0.1, 0.8, 0.1], size=(3, grade.size))
     return np.median(np.clip(grade + off, 0, 4), axis=0)
@@ -77,7 +78,7 @@ for n_queries in (60, 300):
 
 # %%
 # 60 queries are too few for any promise. The raters go on, and with 300 the ranker
-# decides about three pairs in four.
+# decides about two pairs in three.
 #
 # Wednesday: the first list
 # -------------------------
@@ -152,7 +153,7 @@ audited, thursday = judge(Monitor.of(ranker), X, grade, "Thursday")
 #
 # Friday: back in service
 # -----------------------
-# An alarm never goes out, so a new monitor begins. After 400 lists and 75 answers it
+# An alarm never goes out, so a new monitor begins. After 400 lists and 63 answers it
 # has none: the team relies on the certificate again. The last line is the truth, which
 # only a simulation knows.
 monitor = Monitor.of(ranker, delta=0.05)
@@ -162,8 +163,8 @@ truth = ranker.evaluate(X, grade, qid=query)
 X, grade, _ = lists(100)
 monitor, friday = judge(monitor, X, grade, "Friday")
 print(
-    f"in truth {truth.selective_risk:.1%} of the decided pairs are in the wrong order; "
-    f"by a coin {truth.yardstick:.0%}"
+    f"in truth {truth.discordance:.1%} of the decided pairs that differ are in the "
+    "wrong order; by a coin 50%"
 )
 plt.show()
 # sphinx_gallery_thumbnail_number = 2

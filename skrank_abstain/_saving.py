@@ -51,9 +51,6 @@ class Saved:
     Pickle, joblib, skops and ``copy.deepcopy`` all get this state.
     """
 
-    #: Attributes of every fitted estimator that its bases do not name.
-    _fitted_state: tuple[str, ...] = ()
-
     def __copy__(self) -> Self:
         # Values are shared, so that a copy with another threshold costs nothing.
         other = type(self).__new__(type(self))
@@ -78,13 +75,6 @@ class Saved:
         try:
             plain = {name: _of_plain(value, state) for name, value in state.items()}
             super().__setstate__(plain)  # type: ignore[misc]
-            kinds = type(self).__mro__
-            fitted = {n for kind in kinds for n in vars(kind).get("_fitted_state", ())}
-            params = self._get_param_names()  # type: ignore[attr-defined]
-            # Looked up in the state: a default of the class would hide a missing one.
-            is_fitted = not fitted.isdisjoint(state)
-            for attribute in (*params, *(fitted if is_fitted else ())):
-                state[attribute]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"This {name} was saved by skrank_abstain {found} and cannot be read "

@@ -25,6 +25,14 @@ def test_scripts_that_are_named_are_there(path):
     assert set(missing) <= {"examples/plot_NN_name.py"}
 
 
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_files_of_the_package_that_are_named_are_there(path):
+    there = {file.name for file in (ROOT / "skrank_abstain").rglob("*.py")}
+    there |= {file.name for file in (ROOT / "tests").rglob("*.py")}
+    named = re.findall(r"`(?:[\w/]+/)?(_\w+\.py)`", path.read_text(encoding="utf-8"))
+    assert set(named) - there <= {"_NAME.py"}
+
+
 def test_tests_that_are_named_are_there():
     text = "".join(path.read_text(encoding="utf-8") for path in TEXTS)
     named = re.findall(r"`([\w/]+\.py)::(\w+)`", text)

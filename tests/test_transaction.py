@@ -3,7 +3,6 @@
 import inspect
 import sys
 from copy import deepcopy
-from inspect import signature
 from itertools import cycle
 from pathlib import Path
 
@@ -155,21 +154,6 @@ def test_a_refit_that_is_refused_leaves_nothing_behind(estimator, data):
         estimator.fit(X, np.full_like(y, np.nan, dtype=float), *rest)
     with pytest.raises(NotFittedError):
         check_is_fitted(estimator)
-
-
-@pytest.mark.parametrize(("estimator", "data"), FITS, ids=ids)
-def test_unknown_arguments_are_explained_everywhere(estimator, data):
-    name = type(estimator).__name__
-    takes_queries = "qid" in signature(estimator.fit).parameters
-    advice = "pass the query of each row as qid=" if takes_queries else "it takes X and"
-    with pytest.raises(
-        TypeError, match=rf"^{name}\.fit\(\) got .* 'group': .*{advice}"
-    ):
-        clone(estimator).fit(*data[:2], group=[10, 20])
-    with pytest.raises(
-        TypeError, match=r"'what': it takes \w+, .* and \w+\.|y and|X and"
-    ):
-        clone(estimator).fit(*data[:2], what=1)
 
 
 def test_a_certificate_does_not_survive_a_refit_that_fails():

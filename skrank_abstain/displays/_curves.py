@@ -44,8 +44,11 @@ _GRID = np.linspace(0.01, 1.0, 100)
 _Y_LABELS = {
     "risk": "selective risk, lower is better\n(mean loss of accepted pairs)",
     "accuracy": "score, higher is better\n(1 - mean loss of accepted pairs)",
+    "discordance": "discordance, lower is better\n(wrong orders of pairs that differ)",
     "concordance": "concordance, higher is better\n(pairs of unlike relevance)",
 }
+#: Kinds of curves that are about pairs that differ.
+_OF_ORDERS = ("discordance", "concordance")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -145,13 +148,14 @@ class RiskCoverageDisplay(Display):
             Of the band at each coverage, in (0, 1).
         random_state : int, RandomState instance or None, default=None
             Draws the samples.
-        kind : {"risk", "accuracy", "concordance"}, default="risk"
+        kind : {"risk", "accuracy", "discordance", "concordance"}, default="risk"
             The mean loss of accepted pairs, one minus it, or the share of the accepted
-            pairs of unlike relevance in the right order, which has no band.
+            pairs that differ in the wrong order (a coin has .5), or in the right one;
+            these have no band.
         reference : bool, default=False
             Whether to draw random abstention (the value at coverage 1 throughout) and
             an oracle that abstains on mistakes first, both with the labels of this
-            model. The concordance, and mistakes of different costs, have no oracle.
+            model. Orders, and mistakes of different costs, have no oracle.
         name : str, default=None
             Name in the legend; the class of the ranker by default.
         ax, **kwargs
@@ -248,10 +252,9 @@ default="zero_one"
     def _of_profile(
         cls, profile: RiskProfile, loss: Any, band: Any, kind: str, name: str | None
     ) -> Self:
-        if band is not None and kind == "concordance":
+        if band is not None and kind in _OF_ORDERS:
             raise ValueError(
-                "n_resamples must be None for kind='concordance': only the risk has a "
-                "band."
+                f"n_resamples must be None for kind={kind!r}: only the risk has a band."
             )
         count = np.cumsum(profile.n_pairs)
         costs = np.unique(check_loss(loss))
@@ -281,7 +284,7 @@ default="zero_one"
         values = self._values(kind)
         self.line_ = draw_curve(self.ax_, self.coverage, values, style, kwargs)
         self.band_: Any = None
-        if self.band is not None and kind != "concordance":
+        if self.band is not None and kind not in _OF_ORDERS:
             at, *ends = self.band.T
             low, high = (_of_kind(end, kind) for end in ends)
             style = {"color": self.line_.get_color(), "alpha": 0.18, "linewidth": 0}
@@ -294,15 +297,16 @@ default="zero_one"
         )
 
     def _values(self, kind: str) -> Any:
-        if kind == "concordance":
-            return self.concordance
+        right: Any = self.concordance
+        if kind in _OF_ORDERS:
+            return right if kind == "concordance" else 1 - right
         return _of_kind(self.selective_risk, kind)
 
     def _draw_references(self, kind: str) -> list[Any]:
         # Abstaining at random leaves the expected value as it is.
         random = np.repeat(self._values(kind)[-1], 2)
         lines = [draw_reference(self.ax_, [0.0, 1.0], random, "random abstention")]
-        if self.mistake_cost is None or kind == "concordance":
+        if self.mistake_cost is None or kind in _OF_ORDERS:
             return lines
         wrong = self.selective_risk[-1] / self.mistake_cost
         # Not from 0, where the share of mistakes is 0 / 0.

@@ -467,15 +467,6 @@ class DistanceAbstainer(PairDecider):
     True
     """
 
-    _fitted_state: tuple[str, ...] = (
-        "scaler_",
-        "radius_",
-        "gamma_",
-        "coverage_",
-        "_norm",
-        "_curve",
-    )
-
     def __init__(
         self,
         estimator: Any,

@@ -6,11 +6,11 @@ import copy
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields, replace
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -33,11 +33,10 @@ from skrank_abstain.intake import (
     take_rows,
     warn_of_batch,
 )
-from skrank_abstain.pairs import Scores
 from skrank_abstain.report import RankerFacts
 from skrank_abstain.scorers import (
+    clone_parameters,
     describe,
-    freeze,
     is_fitted,
     last_step,
     library_of,
@@ -49,13 +48,10 @@ from skrank_abstain.selection import (
     Calibration,
     CertifiedRisk,
     Coverage,
-    Groups,
     Price,
     Region,
     Rule,
-    fit_calibration,
 )
-from skrank_abstain.tie_models import TieModel
 
 #: `fit` warns where the calibration coverage exceeds the target by more than this.
 _MOST_EXCESS = 0.1
@@ -63,26 +59,11 @@ _MOST_EXCESS = 0.1
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-#: The estimator whose threshold each parameter sets.
-_SETS = {
-    "coverage": "BALToR",
-    "cost": "CostAbstainer",
-    "max_risk": "RiskControlledRanker",
-}
-
-
 def _with_parameter(name: str) -> Callable[[Method], Method]:
     """Decorate a method of the estimators with this parameter, or with any rule."""
 
     def has_it(self: Any) -> bool:
-        names = self._get_param_names()
-        if {name, "rule"}.isdisjoint(names):
-            raise AttributeError(
-                f"{type(self).__name__} has no parameter {name} that could be moved; "
-                "wrap the same fitted model in an estimator that has "
-                f"({_SETS[name]})."
-            )
-        return True
+        return not {name, "rule"}.isdisjoint(self._get_param_names())
 
     return cast("Callable[[Method], Method]", available_if(has_it))
 
@@ -97,13 +78,6 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     # Defaults, so that metadata routing works without a call of set_fit_request.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__score = {"qid": True}  # noqa: RUF012
-
-    _fitted_state: tuple[str, ...] = (
-        "estimator_",
-        "prefit_",
-        "n_features_in_",
-        "_fit_rows",
-    )
 
     estimator: Any
     prefit: Any
@@ -180,12 +154,6 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
             If a parameter of a fitted model is set that would not be refitted.
         """
         inner = [name for name in params if name.startswith("estimator__")]
-        for name in params:
-            if name.startswith("rule__"):
-                raise ValueError(
-                    f"{name} must not be set: a rule is a value. Pass another one as "
-                    "rule=, or search over several, as {'rule': [Coverage(0.5), ...]}."
-                )
         prefit = params.get("prefit", self.prefit)
         model = params.get("estimator", self.estimator)
         # A search over estimator__... would otherwise score one fit many times.
@@ -198,23 +166,11 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def __sklearn_clone__(self) -> Self:
-        # A fitted model stays fitted: clone() would throw its fit away.
-        params = self.get_params(deep=False)
-        model = params.pop("estimator")
-        keep = self.prefit is not False and is_fitted(model)
-        others = {name: clone(value, safe=False) for name, value in params.items()}
         # A fitted detector of novel items stays fitted, too.
-        detector = params.get("novelty")
-        if hasattr(detector, "score_samples") and is_fitted(detector):
-            others["novelty"] = freeze(detector)
-        cloned = type(self)(
-            freeze(model) if keep else clone(model, safe=False), **others
-        )
-        # clone() copies requests, which are no parameters, but not for classes that
-        # clone themselves.
-        if hasattr(self, "_metadata_request"):
-            cloned._metadata_request = copy.deepcopy(self._metadata_request)
-        return cloned
+        kept = ["novelty"] if hasattr(getattr(self, "novelty", None), "fit") else []
+        if self.prefit is not False:
+            kept.append("estimator")
+        return clone_parameters(self, *kept)
 
     def __getstate__(self) -> dict[str, Any]:
         saved = self
@@ -245,11 +201,6 @@ class RuleThreshold(ModelWrapper):
     ``fit`` sets ``_loss``, then calls ``_fit_threshold``.
     """
 
-    _fitted_state: tuple[str, ...] = (
-        *("tie_model_", "threshold_", "coverage_", "n_queries_", "n_pairs_"),
-        *("_loss", "_calibration", "_region", "_fitted_rule"),
-    )
-
     _loss: FloatArray
     _calibration: Calibration
     _region: Region
@@ -257,37 +208,17 @@ class RuleThreshold(ModelWrapper):
     verbose: int
     #: Whether a tie is among the answers.
     _answers_ties = True
-    #: Values that other parameters must have beside a rule.
-    _beside_a_rule: ClassVar[dict[str, Any]] = {}
 
     def _rule(self) -> Rule:
         """Return the rule that the parameters name."""
         raise NotImplementedError
 
-    def _fit_threshold(
-        self,
-        rule: Rule,
-        tie_model: TieModel,
-        data: Scores,
-        tuning: Scores | None = None,
-        *,
-        seed: int,
-        groups: Groups | None = None,
-        item_groups: list[Any] | None = None,
-    ) -> None:
-        """Fit tie model and threshold; parameters as in `fit_calibration`."""
+    def _fit_threshold(self, rule: Rule, calibration: Calibration) -> None:
+        """Set the threshold of a rule on calibrated pairs, and warn of doubts."""
         # The calibration keeps all that rules need: another threshold takes neither
         # the features nor another run of the model.
-        self._calibration = fit_calibration(
-            tie_model,
-            self._loss,
-            data,
-            tuning,
-            seed=seed,
-            groups=groups,
-            item_groups=item_groups,
-        )
-        self.tie_model_ = tie_model
+        self._calibration = calibration
+        self.tie_model_ = calibration.model
         self.n_queries_: int = self._calibration.items.n_queries
         self.n_pairs_: int = self._calibration.items.n_pairs
         self._set_threshold(rule)
@@ -314,12 +245,6 @@ class RuleThreshold(ModelWrapper):
                 "together. Use scores that differ, or boundary='randomize', which "
                 "accepts some of them at random."
             )
-
-    def _calibrated_by(self, calibration: Calibration) -> Self:
-        """Return a copy with another record of the pairs that set the threshold."""
-        other = copy.copy(self)
-        other._calibration = calibration
-        return other
 
     def _set_threshold(self, rule: Rule) -> None:
         self._region = self._calibration.select(rule)
@@ -428,7 +353,7 @@ class RuleThreshold(ModelWrapper):
         if name in params and not moves:
             return self._with(**{"rule": None} if rule else {}, **{name: value})
         moved = replace(rule, **{name: value}) if moves else kind(value)
-        return self._with(rule=moved, **self._beside_a_rule)
+        return self._with(rule=moved)
 
     def _with(self, **params: Any) -> Self:
         """Return a fitted copy with another threshold; nothing is rescored."""
@@ -537,11 +462,9 @@ def _check_sparsity(ranker: Any, X: Any) -> None:
         return
     library = library_of(last_step(ranker.estimator_))
     if library is not None:
-        then, now = ("sparse", "dense") if fitted else ("dense", "sparse")
         raise ValueError(
-            f"X must be {then} as in fit, got a {now} X: {library} may read the zeros "
-            f"that a sparse matrix leaves out as missing values. Pass {then} rows, or "
-            f"fit on {now} ones."
+            f"X must be {'sparse' if fitted else 'dense'} as in fit: {library} may "
+            "read the zeros that a sparse matrix leaves out as missing values."
         )
 
 

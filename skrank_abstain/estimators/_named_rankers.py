@@ -227,8 +227,7 @@ default="misranking"
             if (self.weighting, self.largest_query) != ("queries", None):
                 raise ValueError(
                     "weighting and largest_query must go with "
-                    f"coverage_guarantee='hierarchical', got {self.weighting!r} and "
-                    f"{self.largest_query!r}: the plain quantile promises nothing."
+                    "coverage_guarantee='hierarchical', got coverage_guarantee=None."
                 )
             return plain
         if self.coverage_guarantee != "hierarchical":
@@ -239,9 +238,8 @@ default="misranking"
         # Any other boundary or quantile than the default would have no effect.
         if plain != Coverage(self.coverage):
             raise ValueError(
-                "coverage_guarantee='hierarchical' must go with boundary='accept', "
-                f"quantile='inverted_cdf' and groups=None, got {self.boundary!r}, "
-                f"{self.quantile!r} and {self.groups!r}: it has its own quantile."
+                "coverage_guarantee='hierarchical' must go with the defaults of "
+                f"boundary, quantile and groups, got {plain}: it has its own quantile."
             )
         return GuaranteedCoverage(
             self.coverage, weighting=self.weighting, largest_query=self.largest_query

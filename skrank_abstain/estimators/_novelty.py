@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +21,7 @@ from skrank_abstain._validation import (
 from skrank_abstain.concentration import novelty_pvalues, novelty_pvalues_of_known
 from skrank_abstain.intake import CalibrationData, Rows, hold_out
 from skrank_abstain.pairs import Scores
-from skrank_abstain.scorers import describe, is_fitted, last_step
+from skrank_abstain.scorers import describe, is_fitted
 
 #: Rounding error of a p-value.
 _SLACK = 1e-12
@@ -89,46 +87,21 @@ def check_novelty(novelty: Any, level: float) -> None:
         )
     if hasattr(novelty, "score_samples") or callable(novelty):
         return
-    hint = "Pass a function of X that returns more for stranger items"
-    if hasattr(last := last_step(novelty), "novelty"):
-        hint = f"Pass {type(last).__name__}(novelty=True)"
-    elif hasattr(novelty, "decision_function"):
-        hint += ", such as detector.decision_function if that is its sign"
     raise TypeError(
-        "novelty must be an outlier detector with score_samples or a function of X, got"
-        f" {describe(novelty)}, which has none. {hint}."
+        "novelty must be an outlier detector with score_samples, such as "
+        "LocalOutlierFactor(novelty=True), or a function of X that returns more for "
+        f"stranger items, got {describe(novelty)}."
     )
 
 
 def strangeness(detector: Any, X: Any) -> FloatArray:
     """Return how strange a detector finds items; higher is stranger, (n_items,)."""
-    with _named("score", detector):
-        if hasattr(detector, "score_samples"):
-            # The sign of scikit-learn: high for inliers.
-            found = -np.asarray(detector.score_samples(X), dtype=np.float64)
-            name = "what novelty.score_samples returns"
-        else:
-            found, name = detector(X), "what novelty returns"
-    return check_numbers(found, name, X.shape[0])
-
-
-@contextmanager
-def _named(what: str, detector: Any) -> Iterator[None]:
-    """Name the detector in its errors."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"novelty={describe(detector)} cannot {what} X, without a column of "
-            f"queries: {error} A Pipeline in front of the detector can select, scale "
-            "or fill in features."
-        ) from error
-
-
-def _fitted(detector: Any, X: Any) -> Any:
-    """Return a fitted clone."""
-    with _named("learn from", detector):
-        return clone(detector).fit(X)
+    if hasattr(detector, "score_samples"):
+        # The sign of scikit-learn: high for inliers.
+        found = -np.asarray(detector.score_samples(X), dtype=np.float64)
+    else:
+        found = detector(X)
+    return check_numbers(found, "what novelty returns", X.shape[0])
 
 
 def find_novel(
@@ -150,7 +123,7 @@ def find_novel(
     if learns and not trained.size:
         test, novel = _cross_fitted(novelty, level, known, data.seed)
     else:
-        detector = _fitted(novelty, rows.take(trained).X) if learns else novelty
+        detector = clone(novelty).fit(rows.take(trained).X) if learns else novelty
         test = _test(detector, level, known)
         novel = test.is_known_novel()
     known = replace(known, novel=novel)
@@ -171,7 +144,7 @@ def _cross_fitted(
     for reference in (~second, second):
         part = known.take(np.flatnonzero(~reference))
         rows = np.flatnonzero(reference)
-        test = _test(_fitted(novelty, part.X), level, known.take(rows))
+        test = _test(clone(novelty).fit(part.X), level, known.take(rows))
         novel[rows] = test.is_known_novel()
     return test, novel
 

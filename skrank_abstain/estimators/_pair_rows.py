@@ -30,7 +30,7 @@ from skrank_abstain._validation import (
     refuse_lazy,
     rounded_share,
 )
-from skrank_abstain.intake import hold_out, hold_out_of_each
+from skrank_abstain.intake import hold_out, hold_out_of_each, two_parts
 from skrank_abstain.pairs import Queries, group_queries, read_pair_labels
 from skrank_abstain.scorers import (
     class_proba,
@@ -44,11 +44,6 @@ from skrank_abstain.scorers import (
 
 #: Share of even odds mixed into a classifier's probabilities: certainty stays finite.
 _DOUBT = 1e-3
-#: Remedies for labels of one kind, and for more than three kinds.
-_REMEDIES = (
-    "Swap the halves and the label of some pairs.",
-    "Leave out the rows of the others, or replace their labels by one of three.",
-)
 #: Words for the left and the right side, the clearest first; the left may have none.
 _SIDES = [("left", "right"), ("l", "r"), ("first", "second"), ("1", "2")]
 _SIDES += [("a", "b"), ("x", "y")]
@@ -204,13 +199,17 @@ def read_verdicts(model: Any, labels: Any) -> FloatArray:
         given if set(kinds) <= set(given) else None,
         name=f"classes_ of the estimator, {name},",
     )
-    if sorted(meaning) not in ([-1, 1], [-1, 0, 1]):
-        raise ValueError(
-            f"classes_ of the estimator, {name}, must be one for right, one for left "
-            f"and at most one for a tie, got {kinds}."
-        )
+    _check_meaning(meaning, f"classes_ of the estimator, {name},", kinds)
     verdicts: FloatArray = (1 + meaning) / 2
     return verdicts
+
+
+def _check_meaning(meaning: IntArray, name: str, kinds: list[Any]) -> None:
+    if sorted(meaning) not in ([-1, 1], [-1, 0, 1]):
+        raise ValueError(
+            f"{name} must have one label for right preferred, one for left and at most "
+            f"one for a tie, got {kinds}."
+        )
 
 
 def score_sides(
@@ -274,16 +273,7 @@ def split_pairs(
         alone = queries.n_queries == label.size
         strata = _strata(label, calibration_size) if alone else None
         units = hold_out(queries.n_queries, calibration_size, random_state, strata)
-    held_out = units[queries.codes]
-    train, calibration = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    if min(train.size, calibration.size) < 2:
-        raise ValueError(
-            "X must leave at least 2 pairs to train on and 2 to calibrate on, got "
-            f"{train.size} and {calibration.size} from n_samples={label.size} in "
-            f"{queries.n_queries} queries with calibration_size={calibration_size}. "
-            "Pass more pairs, or a fitted ranker."
-        )
-    return train, calibration
+    return two_parts(units[queries.codes], queries.n_queries)
 
 
 def _strata(label: IntArray, calibration_size: float) -> IntArray | None:
@@ -392,20 +382,11 @@ def read_labels(
         raise ValueError(
             "y must have two or three kinds of labels, for right preferred, tie and "
             f"left preferred, got {kinds.size} class{'es' * (kinds.size > 1)}: "
-            f"{kinds[:10].tolist()}. " + _REMEDIES[kinds.size > 1]
+            f"{kinds[:10].tolist()}. Swap the halves and the label of some pairs, or "
+            "leave out the rows of other labels."
         )
     meaning = read_pair_labels(kinds, labels)
-    if np.unique(meaning).size < kinds.size:
-        raise ValueError(
-            "y must have one word for each answer, which predict returns, got "
-            f"{kinds.tolist()}, two of which mean the same. Use one of them."
-        )
-    if not {-1, 1} <= set(meaning.tolist()):
-        strict = "left" if 1 in meaning else "right"
-        raise ValueError(
-            f"y must have pairs with right and with left preferred, got {strict} only "
-            f"and ties, {kinds.tolist()}. " + _REMEDIES[0]
-        )
+    _check_meaning(meaning, "y", kinds.tolist())
     given = None if labels is None else np.asarray(labels, dtype=object).tolist()
     return PairClasses(kinds, meaning, given), meaning[code]
 
@@ -439,35 +420,14 @@ def check_halves(names: list[str]) -> None:
         return
     halves = _sides(names[:half], names[half:])
     alternating = _sides(names[::2], names[1::2]) if half > 1 else None
-    if alternating and (not halves or alternating[0] <= halves[0]):
-        if halves and alternating[0] == halves[0]:
-            raise ValueError(
-                "X must have column names that say which item they are of, got "
-                f"{listed(names)}, which may be two halves or alternate. Mark the "
-                "sides, as in age_left, bmi_left, age_right, bmi_right."
-            )
-        # Where each right one stands before its left one, the remedy turns them.
-        first, second = ("1", "") if alternating[1] else ("", "1")
-        ordered = names[int(first or 0) :: 2] + names[int(second or 0) :: 2]
+    unclear = alternating and (not halves or alternating[0] <= halves[0])
+    if unclear or not halves or halves[1]:
         raise ValueError(
-            "X must have all columns of the left item and then all of the right "
-            f"one, got columns that alternate: {listed(names)}. Reorder them with "
-            f"X[[*X.columns[{first}::2], *X.columns[{second}::2]]]: "
-            f"{listed(ordered)}."
-        )
-    if not halves:
-        raise ValueError(
-            "X must have the same names in both halves, in the same order, but for one "
-            "prefix or suffix a side, as in age, bmi, age_right, bmi_right, got "
-            f"{listed(names[:half])} and {listed(names[half:])}. Rename or reorder the "
-            "columns, or pass X.to_numpy(), whose columns count by their positions."
-        )
-    if halves[1]:
-        raise ValueError(
-            "X must have all columns of the left item and then all of the right one, "
-            f"got the right one first: {listed(names)}. Reorder them with "
-            f"X[[*X.columns[{half}:], *X.columns[:{half}]]], or pass X.to_numpy() "
-            "where the labels mean the halves as they stand."
+            "X must have all columns of the left item and then those of the right one, "
+            "in the same order and under the same names but for one prefix or suffix a "
+            f"side, as in age, bmi, age_right, bmi_right, got {listed(names)}. Reorder "
+            "or rename the columns, or pass X.to_numpy(), whose columns count by their "
+            "positions."
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,6 +57,7 @@ from skrank_abstain.selection import (
     RowPairs,
     Rule,
     check_rule,
+    fit_calibration,
 )
 from skrank_abstain.tie_models import (
     DifferenceModel,
@@ -64,8 +65,6 @@ from skrank_abstain.tie_models import (
     check_spread,
     resolve_tie_model,
 )
-
-_COVERAGE = 0.8
 
 
 class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
@@ -100,9 +99,9 @@ class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
     coverage : float, default=0.8
         Target share of accepted pairs, in (0, 1]. 1 accepts every pair.
     rule : Rule, default=None
-        Sets the threshold in place of ``coverage``: `CertifiedRisk`,
-        `GuaranteedCoverage`, `Price` or `Coverage` of `skrank_abstain.selection`, or a
-        rule of your own. None: ``Coverage(coverage)``.
+        Sets the threshold in place of ``coverage``, which is then not read:
+        `CertifiedRisk`, `GuaranteedCoverage`, `Price` or `Coverage` of
+        `skrank_abstain.selection`, or a rule of your own. None: ``Coverage(coverage)``.
     prefit, random_state, verbose
         As in :class:`BALToR`.
     calibration_size : float, default=0.25
@@ -187,12 +186,7 @@ n_features_in_, feature_names_in_
     True
     """
 
-    _fitted_state: tuple[str, ...] = (
-        *("_fitted_with_qid", "_verdicts", "_classes", "_answers_ties"),
-    )
-
     __metadata_request__fit = {"qid": True, "groups": False}  # noqa: RUF012
-    _beside_a_rule: ClassVar[dict[str, Any]] = {"coverage": _COVERAGE}
 
     tie_model_: DifferenceModel
     _classes: PairClasses
@@ -206,7 +200,7 @@ n_features_in_, feature_names_in_
         labels: ArrayLike | None = None,
         tie_model: str | TieModel = "bradley_terry",
         loss: str | ArrayLike | Sequence[Any] = "zero_one",
-        coverage: float = _COVERAGE,
+        coverage: float = 0.8,
         rule: Rule | None = None,
         prefit: bool | str = "auto",
         calibration_size: float = 0.25,
@@ -304,20 +298,16 @@ n_features_in_, feature_names_in_
             for i in at
         )
         certified = Groups(kind[parts[-1]], kinds.names)
-        self._fit_threshold(rule, tie_model, data, *tuning, seed=seed, groups=certified)
+        calibration = fit_calibration(
+            tie_model, self._loss, data, *tuning, seed=seed, groups=certified
+        )
+        self._fit_threshold(rule, calibration)
         return self
 
     def _rule(self) -> Rule:
         if self.rule is None:
             return Coverage(self.coverage)
-        rule = check_rule(self.rule, example="CertifiedRisk(0.3)", optional=True)
-        if self.coverage != _COVERAGE:
-            raise ValueError(
-                f"coverage must keep its default, {_COVERAGE}, where a rule is given, "
-                f"got {self.coverage!r} and rule={self.rule!r}: the rule alone sets "
-                "the threshold."
-            )
-        return rule
+        return check_rule(self.rule, example="CertifiedRisk(0.3)", optional=True)
 
     def _fit_model(
         self, X: Any, label: IntArray, queries: Queries, kinds: IntArray, seed: int

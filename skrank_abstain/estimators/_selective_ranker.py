@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
-from typing import Any, NamedTuple, NoReturn, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,6 +65,7 @@ from skrank_abstain.selection import (
     confident_places,
     decide_pairs,
     decide_queries,
+    fit_calibration,
     place_results,
 )
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
@@ -76,11 +77,6 @@ class PairDecider(ModelWrapper):
     ``fit`` sets ``_region``, the accepted pairs, and calls ``_take_over``.
     ``_decision`` decides pairs of new items.
     """
-
-    _fitted_state: tuple[str, ...] = (
-        *("_region", "_largest_query", "_fitted_with_qid", "_fitted_qid_col"),
-        "_fitted_sparse",
-    )
 
     # What the wrapped model requests, if it does, can pass through a Pipeline.
     __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
@@ -415,8 +411,6 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
     0.4
     """
 
-    _fitted_state: tuple[str, ...] = ("_novelty",)
-
     _novelty: NoveltyTest | None
 
     def __init__(
@@ -522,25 +516,17 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
     ) -> Self:
         self._take_over(data)
         self._novelty = test
-        self._fit_threshold(
-            rule,
+        calibration = fit_calibration(
             tie_model,
+            self._loss,
             data.rest,
             data.tuning,
             seed=data.seed,
             groups=data.groups,
             item_groups=data.item_groups,
         )
+        self._fit_threshold(rule, calibration)
         return self
-
-    @property
-    def predict_proba(self) -> NoReturn:
-        """Refuse: pairs have probabilities (``pair_proba``), items have scores."""
-        # An AttributeError, so that hasattr, which scikit-learn asks, says no.
-        raise AttributeError(
-            f"{type(self).__name__} has no predict_proba: an item has a score "
-            "(predict), and a pair of items has probabilities (pair_proba)."
-        )
 
     def pair_proba(
         self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None

@@ -29,6 +29,7 @@ from skrank_abstain.intake._training import (
     hold_out_of_each,
     split_for_calibration,
     train_and_score,
+    two_parts,
 )
 
 __all__ = ["OneQueryWarning"]

@@ -135,10 +135,8 @@ def find_repeats(
     order, two at least.
 
     Rows tell items apart if, each repeated query counted once, at least 95 % of the
-    rows of a part differ from each other. They also do if items of two queries are
-    equal more than ten times as often as items of one query: that is not chance, but
-    items that come back, such as the same patients on many days. Equal rows within a
-    query stand for several items and are never counted.
+    rows of a part differ from each other. Equal rows within a query stand for several
+    items and are never counted.
     """
     found = _NOT_COMPARABLE
     if hashes is not None:
@@ -172,14 +170,13 @@ def _compare(
         copies = np.zeros(part.n_queries, dtype=bool)
         if look_for_copies:
             copies = _copies(hashes[rows], labels[rows], part)
+        once = own[~copies[part.codes]]
+        if np.count_nonzero(np.bincount(once)) < _LEAST_DISTINCT * once.size:
+            return _NOT_COMPARABLE
         count = np.bincount(own, minlength=different.size)
         several = count[own] > 1
         key = own[several] * part.n_queries + part.codes[several]
         key, n_equal = np.unique(key, return_counts=True)
-        once = own[~copies[part.codes]]
-        tells_apart = np.count_nonzero(np.bincount(once)) >= _LEAST_DISTINCT * once.size
-        if not (tells_apart or _come_back(part, _n_pairs(count), _n_pairs(n_equal))):
-            return _NOT_COMPARABLE
         ambiguous[key[n_equal > 1] // part.n_queries] = True
         counts.append(count)
     trained, calibrated = counts
@@ -205,20 +202,6 @@ def _copies(hashes: BitArray, relevance: FloatArray, queries: Queries) -> BoolAr
     copies = np.ones(queries.n_queries, dtype=bool)
     copies[np.unique(of_query, return_index=True)[1]] = False
     return copies & (queries.sizes > 1)
-
-
-def _n_pairs(counts: IntArray) -> float:
-    """Return the number of pairs of equal rows, of which there are ``counts``."""
-    return float((counts * (counts - 1.0) / 2).sum())
-
-
-def _come_back(queries: Queries, n_equal: float, n_equal_in_query: float) -> bool:
-    """Whether rows are equal because items come back in other queries."""
-    n_between = queries.n_items * (queries.n_items - 1) / 2 - queries.n_pairs
-    if n_between == 0:
-        return False
-    expected = queries.n_pairs * (n_equal - n_equal_in_query) / n_between
-    return 10 * (n_equal_in_query + 1) <= expected
 
 
 def warn_of_repeats(found: HashedRows, unit: str = "item") -> None:

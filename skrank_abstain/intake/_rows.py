@@ -31,20 +31,15 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, group_queries
-from skrank_abstain.scorers import numeric_columns
 from skrank_abstain.selection import Groups
 
 #: Beyond this, floats skip integers and two identifiers could become one.
 _LARGEST_EXACT_FLOAT = 2.0**53
 #: A batch without qid that is this many times the largest calibration query warns.
 _TIMES = 10
-#: This many one-item queries suggest that item names were passed as qid.
-_MANY_ALONE = 5
 #: With fewer values y may well be grades in ascending order.
 _FEWEST_BLOCKS = 10
 _FEWEST_LABELS = 10
-#: Rows that tell nearly every feature from the relevance.
-_FIRST_ROWS = 64
 
 _REMEDY = (
     "Pass the query of each row as qid= (or name a column of X with qid_col=), through "
@@ -148,7 +143,7 @@ def check_labelled_rows(
     rows = take_rows(ranker, X, qid, ranker.qid_col, reset=True, groups=groups)
     rows = replace(rows, y=check_relevance(y, rows.queries.n_items))
     ranker._fitted_sparse = issparse(X)
-    return rows, _doubt_about_queries(ranker, X, qid, rows)
+    return rows, _doubt_about_queries(ranker, qid, rows)
 
 
 def take_columns(X: Any, **named: Any) -> tuple[Any, list[NDArray[Any] | None]]:
@@ -172,16 +167,9 @@ def take_columns(X: Any, **named: Any) -> tuple[Any, list[NDArray[Any] | None]]:
         return X, [None] * len(named)
     columns = names_of_columns(X)
     positions = {name: _position(name, given[name], columns, X) for name in given}
-    taken = [*positions.values()]
-    if len(set(taken)) < len(taken):
-        raise ValueError(
-            f"{' and '.join(given)} must be different columns, got {given['groups']!r} "
-            "twice."
-        )
-    rest = np.delete(np.arange(X.shape[1]), taken)
+    rest = np.delete(np.arange(X.shape[1]), [*positions.values()])
     if rest.size == 0:
-        said = " and ".join(f"{name}={column!r}" for name, column in given.items())
-        raise ValueError(f"X must have a column besides {said}, got {len(taken)}.")
+        raise ValueError(f"X must have a column besides those of {listed(given)}.")
     values = [
         None
         if column is None
@@ -218,15 +206,14 @@ def _position(name: str, column: Any, columns: list[Any] | None, X: Any) -> int:
     if isinstance(column, str):
         if columns is None:
             raise ValueError(
-                f"{name} must be an integer position when X has no column names, "
-                f"got {column!r} and X of type {type(X).__name__}. Transformers in "
-                "front of the ranker, such as a ColumnTransformer, keep names with "
+                f"{name} must be an integer position when X has no column names, got "
+                f"{column!r}. Transformers in front of the ranker keep names with "
                 "set_output(transform='pandas')."
             )
         if column not in columns:
             raise ValueError(
                 f"{name} must name a column of X, got {column!r}; X has "
-                f"{listed(columns)}.{_renamed(name, column, columns)}"
+                f"{listed(columns)}."
             )
         return columns.index(column)
     # True is an integer to Python, and would name the second column.
@@ -242,17 +229,6 @@ def _position(name: str, column: Any, columns: list[Any] | None, X: Any) -> int:
             f"X, got {column}."
         )
     return int(column) % int(n_columns)
-
-
-def _renamed(name: str, column: str, columns: list[Any]) -> str:
-    """Suggest the name that a ColumnTransformer gave the column."""
-    found = [each for each in columns if str(each).endswith(f"__{column}")]
-    if not found:
-        return ""
-    return (
-        f" Pass {name}={found[0]!r}, or give the ColumnTransformer "
-        "verbose_feature_names_out=False."
-    )
 
 
 def groups_of_queries(groups: Any, queries: Queries) -> Groups | None:
@@ -304,69 +280,25 @@ class OneQueryWarning(UserWarning):
 
 
 def _doubt_about_queries(
-    estimator: Any, X: Any, qid: Any, rows: Rows
+    estimator: Any, qid: Any, rows: Rows
 ) -> OneQueryWarning | None:
-    """Return a warning if all rows are one query, or qid looks like group sizes."""
-    queries, name = rows.queries, type(estimator).__name__
-    # A number says that one query is meant; a text may be the name of a column that is
-    # not in X.
-    if qid is not None and is_scalar(qid) and not isinstance(qid, str):
-        return None
-    if queries.n_queries == 1:
-        given = "a qid that is the same for all rows" if rows.has_qid else "no qid"
-        return OneQueryWarning(
-            f"All {queries.n_items} rows are one query: {name} got {given}."
-            f"{_index_that_repeats(X)} {_REMEDY}"
-        )
-    if _look_like_sizes(queries):
-        return OneQueryWarning(
-            "qid looks like group sizes, one per row: each of its values v stands in "
-            f"a multiple of v rows, got {queries.values[:5].tolist()}. Groups of one "
-            f"size would be one query. {name} wants the query of each row: "
-            "np.repeat(np.arange(len(sizes)), sizes)."
-        )
-    return None
+    """Return a warning if all rows are one query, and no number says so.
 
-
-def _index_that_repeats(X: Any) -> str:
-    """Name the first level of a pandas index that may be the query."""
-    index: Any = getattr(X, "index", None)
-    n_levels = getattr(index, "nlevels", 0)
-    for level in range(n_levels):
-        if not index.get_level_values(level).is_unique:
-            where, which = "the", ""
-            if n_levels > 1:
-                where, which = f"level {level} of the", f".get_level_values({level})"
-            return (
-                f" The values in {where} index of X repeat: if they are the query, "
-                f"pass qid=X.index{which}."
-            )
-    return ""
-
-
-def _look_like_sizes(queries: Queries) -> bool:
-    """Whether each value comes in runs of a multiple of it, some in several runs.
-
-    An identifier comes in one run, or in runs of any length.
+    A text may be the name of a column that is not in X.
     """
-    values = np.asarray(queries.values)
-    if values.dtype.kind not in "iu" or values.min() < 1:
-        return False
-    start = np.flatnonzero(np.diff(queries.codes, prepend=-1))
-    length = np.diff(start, append=queries.n_items)
-    of_run = values[queries.codes[start]]
-    return start.size > values.size and not (length % of_run).any()
+    meant = qid is not None and is_scalar(qid) and not isinstance(qid, str)
+    if meant or rows.queries.n_queries > 1:
+        return None
+    given = "a qid that is the same for all rows" if rows.has_qid else "no qid"
+    return OneQueryWarning(
+        f"All {rows.queries.n_items} rows are one query: {type(estimator).__name__} "
+        f"got {given}. {_REMEDY}"
+    )
 
 
 def warn_of_batch(estimator: Any, rows: Rows) -> None:
-    """Warn if rows to score seem to lack their queries, or name items as queries."""
+    """Warn if rows to score seem to lack their queries."""
     n_items, largest = rows.queries.n_items, estimator._largest_query
-    if rows.has_qid and rows.queries.n_queries == n_items >= _MANY_ALONE:
-        warn_user(
-            f"Each of the {n_items} rows is a query of its own, so that there is "
-            f"no pair: is qid the items' names? {type(estimator).__name__} takes "
-            "names as item_id=, and as qid= what the items of one list share."
-        )
     if not rows.has_qid and estimator._fitted_with_qid and n_items > _TIMES * largest:
         warn_user(
             f"All {n_items} rows are one query: {type(estimator).__name__} got no qid, "
@@ -392,22 +324,14 @@ def warn_of_exchange(y: FloatArray, queries: Queries, method: str) -> None:
 
 def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
     """Warn of a feature that is the relevance itself."""
-    # Few grades may equal a feature by chance.
-    if y.size < _FEWEST_LABELS or issparse(X) or X.shape[1] < 2 or (y == y[0]).all():
+    # A few grades may equal a feature by chance.
+    if issparse(X) or y.size < _FEWEST_LABELS or np.ptp(y) == 0:
         return
-    # The first rows rule out nearly all columns.
-    few = slice(0, _FIRST_ROWS)
-    try:
-        names, values = numeric_columns(_safe_indexing(X, few))
-    except (TypeError, ValueError):
-        return
-    for at in np.flatnonzero((values == y[few, None]).all(axis=0)):
-        part = X[[names[at]]] if hasattr(X, "columns") else X[:, [at]]
-        _, column = numeric_columns(part)
-        if np.array_equal(column[:, 0], y):
+    for column in range(X.shape[1] if X.shape[1] > 1 else 0):
+        if np.array_equal(np.asarray(_safe_indexing(X, column, axis=1)), y):
             warn_user(
-                f"column {names[at]!r} of X equals y: the model learns the labels by "
-                "heart, and new items have none. Leave the column out of X."
+                f"column {column} of X equals y: the model learns the labels by heart, "
+                "and new items have none. Leave the column out of X."
             )
 
 

@@ -234,23 +234,25 @@ def split_for_calibration(
     units = queries.n_items if one else queries.n_queries
     held_out = np.zeros(units, dtype=bool)
     pairs = queries.sizes > 1
-    several = groups is not None and np.unique(groups[pairs]).size > 1
-    if several and groups is not None:
+    if groups is not None and np.unique(groups[pairs]).size > 1:
         # Queries of one item calibrate nothing.
         held_out[pairs] = hold_out_of_each(
             groups[pairs], calibration_size, random_state
         )
     elif units > 1:
         held_out = hold_out(units, calibration_size, random_state)
-    row_held_out = held_out if one else held_out[queries.codes]
-    train, calibration = np.flatnonzero(~row_held_out), np.flatnonzero(row_held_out)
+    return two_parts(held_out if one else held_out[queries.codes], queries.n_queries)
+
+
+def two_parts(held_out: BoolArray, n_queries: int) -> tuple[IntArray, IntArray]:
+    """Return the rows that train and those that calibrate, at least two each."""
+    train, calibration = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     if min(train.size, calibration.size) < 2:
         raise ValueError(
-            "X must leave at least 2 items to train on and 2 to calibrate on, got "
-            f"{train.size} and {calibration.size} from n_samples={queries.n_items} in "
-            f"{queries.n_queries} queries with calibration_size={calibration_size}. "
-            + ("Of each group one query or more calibrates. " if several else "")
-            + "Pass more queries, or a fitted ranker."
+            "X must leave at least 2 rows to train on and 2 to calibrate on, got "
+            f"{train.size} and {calibration.size} from n_samples={held_out.size} in "
+            f"{n_queries} queries. Pass more rows, another calibration_size, or a "
+            "fitted ranker."
         )
     return train, calibration
 

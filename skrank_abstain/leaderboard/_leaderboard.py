@@ -157,8 +157,6 @@ class Leaderboard(Saved, BaseEstimator):
     array([[0.11, 0.  , 0.89]])
     """
 
-    _fitted_state = ("items_", "n_votes_", "_evidence")
-
     def __init__(
         self,
         *,

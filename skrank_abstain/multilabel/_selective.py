@@ -325,8 +325,6 @@ default="misranking"
         self._take(ranker.fit(items.X, items.y, items.qid if rows.size > 1 else 0))
         return self
 
-    _fitted_state: tuple[str, ...] = ("selective_ranker_", "n_labels_", "threshold_")
-
     def _take(self, ranker: BALToR) -> None:
         self.selective_ranker_ = ranker
         self.threshold_ = ranker.threshold_

@@ -5,12 +5,7 @@ Partitions only score. The calling process puts the scores together and calibrat
 """
 
 from skrank_abstain.partitions._calibrate import calibrate
-from skrank_abstain.partitions._decide import (
-    deferred,
-    evaluate,
-    predict_pairs,
-    ranking,
-)
+from skrank_abstain.partitions._decide import deferred, evaluate, predict_pairs, ranking
 from skrank_abstain.partitions._engines import check_partitions
 
 __all__ = [

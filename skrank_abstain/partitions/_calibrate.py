@@ -30,11 +30,7 @@ from skrank_abstain.intake import (
     hash_rows,
     warn_of_repeats,
 )
-from skrank_abstain.pairs import (
-    Queries,
-    Scores,
-    group_queries,
-)
+from skrank_abstain.pairs import Queries, Scores, group_queries
 from skrank_abstain.partitions._engines import (
     Partitions,
     as_partitions,
@@ -46,17 +42,14 @@ from skrank_abstain.partitions._rows import (
     check_same_columns,
     rows_of,
 )
-from skrank_abstain.scorers import describe as describe_model
 from skrank_abstain.scorers import (
+    describe,
     is_fitted,
     names_in_model,
     resolve_model,
     score_items,
 )
-from skrank_abstain.selection import (
-    Groups,
-    check_largest_query,
-)
+from skrank_abstain.selection import Groups, check_largest_query
 from skrank_abstain.tie_models import (
     FeatureAwareRelevance,
     TieModel,
@@ -132,7 +125,7 @@ def calibrate(
     """
     # Refuse what can be refused before anything is scored.
     _check_ranker(ranker)
-    check_names(frame, label=label, qid=qid)
+    check_names(label=label, qid=qid)
     fitted = _unfitted(ranker)
     rule = fitted._checked_rule()
     tie_model = resolve_tie_model(fitted.tie_model)
@@ -141,7 +134,7 @@ def calibrate(
     if not is_fitted(model):
         raise NotFittedError(
             "calibrate takes a ranker whose model is fitted, got "
-            f"{describe_model(model)}, which is not: train it on other queries first."
+            f"{describe(model)}, which is not: train it on other queries first."
         )
     columns = ModelColumns(*names_in_model(model))
     check_same_columns(frame, columns, label, qid)
@@ -150,7 +143,7 @@ def calibrate(
     parts = partitions.map(_score, reader, model)
     if not parts:
         raise ValueError("frame must have rows, got no partition.")
-    refuse_split_queries([part.ids for part in parts], frame, qid)
+    refuse_split_queries([part.ids for part in parts])
     # A partition of one query is normal; all rows in one query are not.
     doubts = [part.doubt for part in parts if part.y.size]
     if len(doubts) == 1 and doubts[0] is not None:
@@ -191,9 +184,8 @@ def _check_ranker(ranker: Any) -> None:
         )
     if ranker.novelty is not None:
         raise ValueError(
-            "novelty must be None over partitions, where no detector is fitted, got "
-            f"{describe_model(ranker.novelty)}. Calibrate on one machine; then new "
-            "queries can be decided over partitions."
+            "novelty must be None over partitions, where no detector is fitted: "
+            "calibrate on one machine; then new queries can be decided over partitions."
         )
 
 
@@ -348,15 +340,11 @@ def _common_columns(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
     for number, columns in enumerate(found):
         first = first or columns
         for name, value in columns.items():
-            before: Any = first.get(name)
-            if not np.array_equal(value, before):
-                texts = [
-                    shown(each) if np.ndim(each) == 0 else listed(each.tolist())
-                    for each in (value, before)
-                ]
+            if not np.array_equal(value, first[name]):
+                now, before = (np.ravel(each).tolist() for each in (value, first[name]))
                 raise ValueError(
                     f"partition {number} must have the columns of those before, in "
-                    f"their order, got {name} = {texts[0]} after {texts[1]}."
+                    f"their order, got {name} = {listed(now)} after {listed(before)}."
                 )
     return first
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
@@ -12,16 +13,12 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skrank_abstain._validation import encode_qid, is_scalar, names_of_columns
 from skrank_abstain.estimators import SelectiveRanker
-from skrank_abstain.pairs import (
-    Queries,
-    Scores,
-)
+from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.partitions._engines import as_partitions, refuse_split_queries
 from skrank_abstain.partitions._rows import (
     ModelColumns,
     check_names,
     check_same_columns,
-    column_of,
     rows_of,
 )
 from skrank_abstain.scorers import names_in_model
@@ -78,12 +75,12 @@ def evaluate(
     True
     """
     check_is_fitted(ranker, "threshold_")
-    check_names(frame, label=label, qid=qid, sample_weight=sample_weight)
+    check_names(label=label, qid=qid, sample_weight=sample_weight)
     columns = _columns(ranker)
     check_same_columns(frame, columns, label, qid, sample_weight)
     args = without_calibration_pairs(ranker), label, qid, sample_weight, columns
     found = as_partitions(frame, qid).map(_evaluate, *args)
-    refuse_split_queries([ids for _, ids in found], frame, qid)
+    refuse_split_queries([ids for _, ids in found])
     totals = [each for each, _ in found if each is not None]
     names = [each.name for each in fields(PairTotals)]
     arrays = {n: [np.empty(0), *(getattr(t, n) for t in totals)] for n in names}
@@ -230,8 +227,8 @@ def without_calibration_pairs(ranker: SelectiveRanker) -> Any:
     calibration = Calibration(
         known.model, few, known.loss, seed=known.seed, item_groups=known.item_groups
     )
-    other: Any = ranker._calibrated_by(calibration)
-    other._fit_rows = None
+    other: Any = copy.copy(ranker)
+    other._calibration, other._fit_rows = calibration, None
     return other
 
 
@@ -246,7 +243,7 @@ def _evaluate(
     """Return the totals of a partition, and its queries."""
     features, weight = columns.of(partition), None
     if sample_weight is not None:
-        weight = column_of(partition, "sample_weight", sample_weight)
+        _, weight, _ = rows_of(partition, label=sample_weight, qid=None, features=[])
         if features is None:
             known = label, qid, sample_weight
             features = [n for n in names_of_columns(partition) or [] if n not in known]
@@ -266,14 +263,14 @@ def _frame(
 ) -> Any:
     """Return what a task makes of each partition, as a frame of the same engine."""
     check_is_fitted(ranker, "threshold_")
-    check_names(frame, qid=qid, item_id=item_id)
+    check_names(qid=qid, item_id=item_id)
     columns = _columns(ranker)
     check_same_columns(frame, columns, qid, item_id)
     rows = as_partitions(frame, qid)
     args = without_calibration_pairs(ranker), qid, item_id, columns
     # Lazy frames need their columns now: deciding one row gives them.
     found = rows.map(_look, task, *args)
-    refuse_split_queries([ids for _, ids in found], frame, qid)
+    refuse_split_queries([ids for _, ids in found])
     like = next((each for each, _ in found if each is not None), None)
     if like is None:
         raise ValueError("frame must have rows, got only empty partitions.")
@@ -292,14 +289,9 @@ def _unlabelled(
     partition: Any, qid: str | None, item_id: str | None, columns: ModelColumns
 ) -> tuple[Any, Any, Any]:
     """Return features, queries and names of items."""
-    if not isinstance(partition, tuple):
-        features = columns.of(partition)
-        X, names, ids = rows_of(partition, label=item_id, qid=qid, features=features)
-        return X, ids, names
-    if item_id is not None:
-        column_of(partition, "item_id", item_id)
-    X, _, ids = rows_of(partition, label=None, qid=qid, features=None)
-    return X, ids, None
+    features = columns.of(partition)
+    X, names, ids = rows_of(partition, label=item_id, qid=qid, features=features)
+    return X, ids, None if isinstance(partition, tuple) else names
 
 
 def _look(

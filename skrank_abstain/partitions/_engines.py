@@ -48,17 +48,11 @@ _SPARK_TYPES = {
     "f": ("float64", "double"),
     "M": ("timestamp[us]", "timestamp_ntz"),
 }
-# Parquet needs no entry: it is cut between queries, and refuses separated rows.
-_TOGETHER = {
-    "dask": "call frame.shuffle(on={qid!r})",
-    "spark": "call frame.repartition(n, {qid!r}), n being the number of partitions",
-    "list": "concatenate the partitions and split them between queries",
-}
-_IN_ORDER = {
-    "dask": "call frame.map_partitions(lambda part: part.sort_values({qid!r}))",
-    "spark": "call frame.sortWithinPartitions({qid!r})",
-    "list": "sort its rows by query, as part.sort_values({qid!r}) does",
-}
+#: What mends a frame whose queries are in pieces.
+_TOGETHER = (
+    "Call frame.shuffle(on=qid) in Dask, frame.repartition(n, qid) in Spark, or split "
+    "the rows between queries; without qid all rows are one query."
+)
 #: Largest number of rows of a partition, unless one query has more.
 ROWS = 262_144
 #: Rows that are decoded at a time.
@@ -107,8 +101,8 @@ def engine_of(frame: Any) -> str:
                 return engine
     raise TypeError(
         "frame must be a Dask or Spark DataFrame, the path of Parquet files, a pyarrow "
-        "Dataset of them, or a list of data frames or of tuples (X, y, qid), be it of "
-        f"one, got a {type(frame).__name__}."
+        "Dataset of them, or a list of data frames or of tuples, [(X, y, qid), ...], "
+        f"got a {type(frame).__name__}."
     )
 
 
@@ -172,33 +166,27 @@ def check_partitions(frame: Any, qid: str | None = None) -> None:
     ValueError: frame must have each query in one partition, got query 'a' in ...
     """
     found = as_partitions(frame, qid, columns=()).map(_queries_of, qid)
-    refuse_split_queries([ids for ids, _ in found], frame, qid)
+    refuse_split_queries([ids for ids, _ in found])
     for number, (_, apart) in enumerate(found):
         if apart is not None:
-            mend = _IN_ORDER[engine_of(frame)].format(qid=qid)
             raise ValueError(
                 "frame must have the rows of each query one after another, got query "
-                f"{shown(apart)} in partition {number} with others between; {mend}."
+                f"{shown(apart)} in partition {number} with others between. Sort each "
+                "partition by query, as part.sort_values(qid) does."
             )
 
 
-def refuse_split_queries(
-    ids_by_partition: Sequence[NDArray[Any]], frame: Any, qid: str | None
-) -> None:
+def refuse_split_queries(ids_by_partition: Sequence[NDArray[Any]]) -> None:
     """Raise a ValueError for the first query that lies in two partitions.
 
-    The message names the call that mends ``frame``. Ids are the distinct ones of each
-    partition.
+    Ids are the distinct ones of each partition.
     """
     split = find_split_query(ids_by_partition)
     if split is not None:
         value, first, second = split
-        mend = _TOGETHER[engine_of(frame)].format(qid=qid)
-        if value is None:
-            mend = "pass the query of each row: without it all rows are one query"
         raise ValueError(
             f"frame must have each query in one partition, got query {shown(value)} in "
-            f"partitions {first} and {second}; {mend}."
+            f"partitions {first} and {second}. {_TOGETHER}"
         )
 
 
@@ -222,22 +210,17 @@ def _queries_of(partition: Any, qid: str | None) -> tuple[NDArray[Any], Any]:
 def check_list(parts: list[Any]) -> list[Any]:
     """Return the list if it holds frames or tuples ``(X, y, qid)``, or raise."""
     if not parts:
-        raise ValueError(
-            "frame must hold at least one partition, got an empty list; one without "
-            "rows may be among them."
-        )
+        raise ValueError("frame must hold at least one partition, got an empty list.")
     for number, part in enumerate(parts):
-        if isinstance(part, tuple) and len(part) == 3:
-            continue
+        refuse_lazy(part, f"frame[{number}]")
         n_rows, *_ = getattr(part, "shape", (None,))
         # A Dask frame has columns, too, but no number of rows.
-        if isinstance(n_rows, int) and names_of_columns(part) is not None:
-            continue
-        refuse_lazy(part, f"frame[{number}]")
-        raise TypeError(
-            f"frame must be a list of data frames or of tuples (X, y, qid), got a "
-            f"{type(part).__name__} as frame[{number}]."
-        )
+        is_frame = isinstance(n_rows, int) and names_of_columns(part) is not None
+        if not is_frame and not (isinstance(part, tuple) and len(part) == 3):
+            raise TypeError(
+                "frame must be a list of data frames or of tuples (X, y, qid), got a "
+                f"{type(part).__name__} as frame[{number}]."
+            )
     return parts
 
 
@@ -290,13 +273,7 @@ class ParquetPartitions(ListPartitions):
         held: list[Any] = []
         for size in self._sizes:
             while sum(batch.num_rows for batch in held) < size:
-                _, batch = next(batches, (None, None))
-                if batch is None:
-                    raise ValueError(
-                        "frame must not change while it is read, got fewer rows than "
-                        "when its queries were counted."
-                    )
-                held.append(batch)
+                held.append(next(batches)[1])
             yield self._files.take(held, size)
 
 

@@ -42,79 +42,36 @@ class ModelColumns:
         return None if self.made_up and lacks else self.names
 
 
-def check_names(frame: Any, **names: Any) -> None:
-    """Validate ``label``, ``qid`` and ``item_id``, the names of columns.
-
-    Raises
-    ------
-    TypeError
-        If one is an array or a column itself.
-    ValueError
-        If ``label`` or ``qid`` is None where partitions are frames, or two are the
-        same.
-    """
+def check_names(**names: Any) -> None:
+    """Refuse arrays and columns as ``label``, ``qid`` and the like: these are names."""
     for name, value in names.items():
         if not isinstance(value, Hashable) or hasattr(value, "shape"):
             raise TypeError(
                 f"{name} must be the name of a column of frame, got a "
                 f"{type(value).__name__}."
             )
-    tuples = isinstance(frame, list) and any(isinstance(p, tuple) for p in frame)
-    for name in ("label", "qid"):
-        if not tuples and name in names and names[name] is None:
-            raise ValueError(
-                f"{name} must name a column of frame, got None; only a list of "
-                "tuples, [(X, y, qid), ...], has none."
-            )
-    given = [value for value in names.values() if value is not None]
-    if len(set(given)) < len(given):
-        raise ValueError(
-            f"{' and '.join(names)} must name different columns, got {listed(given)}."
-        )
 
 
 def check_same_columns(frame: Any, model: ModelColumns, *others: Any) -> None:
-    """Refuse a list whose frames differ in a column or in the order of the columns.
+    """Refuse a list whose frames differ in their features or in the order of these.
 
     Where the model names its features, they are taken by name, and each partition names
     those that it lacks. ``others`` are columns that are no features.
     """
-    before: tuple[int, list[Any]] | None = None
+    first: list[Any] | None = None
     for number, part in enumerate(frame if isinstance(frame, list) else ()):
-        X = part[0] if isinstance(part, tuple) and part else part
-        found = names_of_columns(X)
-        if found is None or model.of(X) is not None:
+        X = part[0] if isinstance(part, tuple) else part
+        columns = names_of_columns(X)
+        if columns is None or model.of(X) is not None:
             continue
-        first, order = before = before or (number, found)
-        columns, known = set(found), set(order)
-        own, theirs = (
-            [n for n in names if n not in others] for names in (found, order)
-        )
-        if columns == known and own != theirs:
+        found = [name for name in columns if name not in others]
+        first = first or found
+        if found != first:
             raise ValueError(
-                "frame must have its columns in one order where the model knows no "
-                f"names, got {listed(theirs)} in partition {first} and {listed(own)} "
-                f"in partition {number}; select them alike from each."
+                "frame must have the same columns in every partition, in one order "
+                f"where the model knows no names, got {listed(found)} in partition "
+                f"{number} after {listed(first)}; select them alike from each."
             )
-        # Other names, but as many of them, are no missing column.
-        if columns < known or known < columns:
-            short, full = (number, first) if columns < known else (first, number)
-            lacks = next(iter(columns ^ known))
-            raise ValueError(
-                f"frame must have the same columns in every partition, got {lacks!r} "
-                f"in partition {full} and not in partition {short}."
-            )
-
-
-def column_of(partition: Any, parameter: str, name: str) -> NDArray[Any]:
-    """Return a column of a frame; refuse a tuple, which has none."""
-    if isinstance(partition, tuple):
-        raise ValueError(
-            f"{parameter} must be None where partitions are tuples (X, y, qid), which "
-            f"have no columns, got {name!r}."
-        )
-    require_columns([name], names_of_columns(partition) or [])
-    return np.asarray(partition[name])
 
 
 def rows_of(
@@ -147,8 +104,8 @@ def rows_of(
     if isinstance(partition, tuple):
         if label is not None or qid is not None:
             raise ValueError(
-                "label and qid must be None where partitions are tuples (X, y, qid), "
-                f"which have no columns, got label={label!r} and qid={qid!r}."
+                "frame must hold frames, not tuples (X, y, qid), to have columns by "
+                f"name, got {label!r} and {qid!r}."
             )
         return partition
     columns = names_of_columns(partition) or []

@@ -80,12 +80,6 @@ class Findings(NamedTuple):
 class ListRanker(ModelWrapper, Generic[Results]):
     """Base of the rankers that apply a model of grades to whole queries."""
 
-    _fitted_state: tuple[str, ...] = (
-        *("tie_model_", "n_queries_", "n_tuning_queries_", "threshold_"),
-        *("_largest_query", "_fitted_with_qid", "_parameters"),
-        *("_fitted_qid_col", "_fitted_sparse"),
-    )
-
     # What the wrapped model requests, if it does, can pass through a Pipeline.
     __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__decision_function = {"qid": True}  # noqa: RUF012

@@ -203,11 +203,6 @@ class QueryRiskRanker(ListRanker[QueryResults]):
     True
     """
 
-    _fitted_state: tuple[str, ...] = (
-        *("certified_", "coverage_", "n_irrelevant_queries_"),
-        *("_metric", "_gain", "_gain_of_grade", "_draw_seed"),
-        *("_risks", "_losses", "_groups"),
-    )
     _own = ("coverage", "max_risk", "delta", "metric", "gain")
 
     # As in RiskControlledRanker: the groups of a splitter are other ones.

@@ -176,7 +176,6 @@ class TopSetRanker(ListRanker[SetResults]):
     True
     """
 
-    _fitted_state: tuple[str, ...] = ("n_equal_queries_", "_known", "_k")
     _own = ("alpha", "k")
 
     def __init__(

@@ -16,6 +16,7 @@ from skrank_abstain.scorers._fit import fit_ranker
 from skrank_abstain.scorers._models import (
     check_queries,
     class_proba,
+    clone_parameters,
     describe,
     feature_names,
     freeze,

@@ -83,13 +83,8 @@ class Booster(ABC):
         The class whose training takes queries; it gets sorted rows and grades.
     default_name : str, default="{}"
         Name that the library gives to an unnamed column, from its number.
-    polars_since : tuple of int, default=()
-        First version that reads polars frames; older versions get pandas frames.
     formats : str, default=""
         Kinds of files that :meth:`load` reads, for messages; empty if none.
-    foreign : tuple of (bytes, str), default=()
-        First bytes and descriptions of the library's other files, which :meth:`load`
-        cannot read.
 
     Examples
     --------
@@ -102,14 +97,7 @@ class Booster(ABC):
     title: ClassVar[str]
     ranker: ClassVar[str]
     default_name: ClassVar[str] = "{}"
-    polars_since: ClassVar[tuple[int, ...]] = ()
     formats: ClassVar[str] = ""
-    foreign: ClassVar[tuple[tuple[bytes, str], ...]] = ()
-
-    def __init__(self) -> None:
-        for attribute in ("name", "title", "ranker"):
-            if not hasattr(self, attribute):
-                raise TypeError(f"{type(self).__name__} must state its {attribute}.")
 
     @abstractmethod
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
@@ -172,10 +160,6 @@ class Booster(ABC):
         """Return an unfitted copy of a model."""
         return clone(model, safe=False)
 
-    def explain(self, error: Exception, n_items: int) -> str | None:
-        """Explain an unclear error of the library's training; None if it is clear."""
-        return None
-
     def spell(self, name: Any) -> str:
         """Return a column's name as the library stores it."""
         return str(name)
@@ -187,10 +171,7 @@ class Booster(ABC):
 
     def read_polars(self, X: Any) -> Any:
         """Return a polars frame, converted to pandas if the library needs that."""
-        if not self.polars_since:
-            return X
-        version = re.findall(r"\d+", self.module().__version__)
-        return X if tuple(map(int, version)) >= self.polars_since else X.to_pandas()
+        return X
 
     def score(self, model: Any, X: Any, features: Features) -> Any:
         """Return one score per row of X, whose columns are in the model's order."""
@@ -234,12 +215,6 @@ def response(model: Any, X: Any) -> Any:
     classes = np.asarray(getattr(model, "classes_", ()) if has_proba else ())
     if classes.ndim != 1 or not classes.size:
         return model.predict(X)
-    if classes.dtype.kind not in "buif":
-        raise ValueError(
-            "estimator must be trained on numeric relevance to give one score per "
-            f"item, got the classes {classes[:10].tolist()}; encode y as numbers, "
-            "higher is better."
-        )
     # The most probable class would give one score to all items of a grade.
     return np.asarray(model.predict_proba(X)) @ classes.astype(np.float64)
 
@@ -318,10 +293,9 @@ def _is_polars(X: Any) -> bool:
 
 
 def _name_mismatch(given: list[str], expected: list[str], booster: Booster) -> str:
-    known, seen = set(expected), set(given)
     found = {
-        "missing": [name for name in expected if name not in seen],
-        "unexpected": [name for name in given if name not in known],
+        "missing": [name for name in expected if name not in given],
+        "unexpected": [name for name in given if name not in expected],
         "repeated": sorted({name for name in given if given.count(name) > 1}),
     }
     listed = "; ".join(
@@ -343,7 +317,6 @@ class _XGBoost(Booster):
     ranker = "XGBRanker"
     default_name = "f{}"
     formats = "JSON or UBJSON"
-    foreign = ((b"binf", "XGBoost's old binary format; save it again as JSON"),)
 
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
         return {"qid": queries.codes}
@@ -393,12 +366,8 @@ class _XGBoost(Booster):
         if not all(parts):
             return None
         (metadata, *_), (model, *_) = parts
-        try:
-            with open(metadata, encoding="utf-8") as file:
-                written = json.load(file)
-            missing = (written["defaultParamMap"] | written["paramMap"])["missing"]
-        except (KeyError, TypeError, ValueError):
-            return None
+        written = json.loads(Path(metadata).read_text(encoding="utf-8"))
+        missing = (written["defaultParamMap"] | written["paramMap"])["missing"]
         if not np.isnan(missing):
             raise ValueError(
                 f"estimator must be a model or the path of its file, got {folder!r}, "
@@ -446,7 +415,6 @@ class _LightGBM(Booster):
     title = "LightGBM"
     ranker = "LGBMRanker"
     default_name = "Column_{}"
-    polars_since = (4, 7)
     formats = "text"
 
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
@@ -478,20 +446,8 @@ class _LightGBM(Booster):
         return str(name).replace(" ", "_")  # it stores "two words" as "two_words"
 
     def read_polars(self, X: Any) -> Any:
-        # It reads polars frames in Arrow's format, where a column that is not numeric
-        # ends the process.
-        bad = [
-            f"{name} ({kind})"
-            for name, kind in X.schema.items()
-            if not (kind.is_integer() or kind.is_float() or str(kind) == "Boolean")
-        ]
-        if bad:
-            raise ValueError(
-                "X must have numeric columns for LightGBM to read a polars frame, got "
-                f"{', '.join(bad[:10])}; make the column Categorical and pass "
-                "X.to_pandas()."
-            )
-        return super().read_polars(X)
+        # In Arrow's format a column that is not numeric ends the process.
+        return X.to_pandas()
 
     def opens(self, content: bytes) -> bool:
         return re.match(rb"tree\r?\n", content) is not None
@@ -556,14 +512,6 @@ class _CatBoost(Booster):
         if chosen.isdisjoint(model.get_params()):
             arguments["verbose"] = False  # by default each tree prints a line
         return arguments
-
-    def explain(self, error: Exception, n_items: int) -> str | None:
-        if type(error).__name__ != "CatBoostError" or "constant" not in str(error):
-            return None
-        return (
-            "X must have a feature that varies to train a CatBoost model, got none "
-            f"(n_samples={n_items}, all features are constant or ignored)."
-        )
 
     def features(self, model: Any) -> Features:
         # n_features_in_ is 0 for a model loaded from a file.

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRequest
@@ -24,14 +21,13 @@ from skrank_abstain._validation import (
     check_columns,
     check_relevance,
     check_row_order,
-    shown,
 )
 from skrank_abstain.pairs import Queries, group_queries
 from skrank_abstain.scorers._fit import fit_ranker, grades_of
 from skrank_abstain.scorers._models import (
     class_proba,
+    clone_parameters,
     describe,
-    freeze,
     is_fitted,
     library_of,
     requests_queries,
@@ -102,10 +98,6 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
 
     # Defaults, so that metadata routing works without a call of set_fit_request.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
-    _fitted_state = (
-        *("ranker_", "grades_", "means_", "scales_", "context_"),
-        "n_features_in_",
-    )
     #: `fit_ranker` bins the relevance for it.
     _trains_on_grades = True
 
@@ -137,41 +129,26 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If an input breaks its rule, y has only one value, ``grades`` has no
-            ``predict_proba``, or is fitted and ``context=True``. An error of a member
-            carries a note that names the member.
+            If an input breaks its rule, or ``grades`` has no ``predict_proba``.
         """
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
-        if not isinstance(self.context, bool | np.bool_):
-            raise TypeError(
-                f"context must be True or False, got {shown(self.context)}."
-            )
         ranker, classifier = resolve_model(self.ranker), self._classifier()
         check_row_order(X, y=y, qid=qid)
         X, queries = self._take(X, qid, reset=True)
         relevance = check_relevance(y, queries.n_items)
         grades = grades_of(relevance)
-        if not grades.any():
-            raise ValueError(
-                "y must have at least two distinct values, got one class: "
-                f"{relevance[0]:g} in n_samples={relevance.size}. Classifiers of "
-                "grades tell these apart."
-            )
         self.context_ = bool(self.context)
         seen = self._seen(X, queries)  # refuses some X before anything is trained
 
-        def trained(name: str, model: Any, X: Any, target: Any) -> Any:
-            if is_fitted(model):
-                return model
-            with _naming(name, model):
-                return fit_ranker(model, X, target, queries)
+        def trained(model: Any, X: Any, target: Any) -> Any:
+            return model if is_fitted(model) else fit_ranker(model, X, target, queries)
 
-        self.ranker_ = trained("ranker", ranker, X, relevance)
-        self.grades_ = trained("grades", classifier, seen, grades)
+        self.ranker_ = trained(ranker, X, relevance)
+        self.grades_ = trained(classifier, seen, grades)
         scores = self._scores(X, seen, queries)
         self.means_, self.scales_ = scores.mean(axis=0), scores.std(axis=0)
         # A member that gives one score to all rows adds nothing, but rounding could
@@ -226,12 +203,6 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
                 "grades must be a classifier with predict_proba, got "
                 f"{describe(model)}: the expected grade is a mean over grades."
             )
-        if self.context and is_fitted(model):
-            raise ValueError(
-                f"grades must not be fitted where context=True, got a fitted "
-                f"{describe(model)}: it has to be trained on more columns than X has. "
-                "Pass context=False, or sklearn.base.clone(grades)."
-            )
         return model
 
     def _take(self, X: Any, qid: Any, *, reset: bool) -> tuple[Any, Queries]:
@@ -250,25 +221,11 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
 
     def _scores(self, X: Any, seen: Any, queries: Queries) -> FloatArray:
         """Return the score and the expected grade of each item, (n_items, 2)."""
-        with _naming("ranker", self.ranker_):
-            scores = score_items(self.ranker_, X, queries)
-        with _naming("grades", self.grades_):
-            return np.column_stack([scores, _expected_grade(self.grades_, seen)])
+        scores = score_items(self.ranker_, X, queries)
+        return np.column_stack([scores, _expected_grade(self.grades_, seen)])
 
     def __sklearn_clone__(self) -> Self:
-        # A fitted member stays fitted: clone() would throw its fit away.
-        def copied(model: Any) -> Any:
-            if model is not None and is_fitted(model):
-                return freeze(model)
-            return clone(model, safe=False)
-
-        cloned = type(self)(
-            copied(self.ranker), grades=copied(self.grades), context=self.context
-        )
-        # clone() copies requests, but not for classes that clone themselves.
-        if hasattr(self, "_metadata_request"):
-            cloned._metadata_request = copy.deepcopy(self._metadata_request)
-        return cloned
+        return clone_parameters(self, "ranker", "grades")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -281,16 +238,6 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.allow_nan = all(each.allow_nan for each in inputs)
         tags.input_tags.sparse = not self.context and all(e.sparse for e in inputs)
         return tags
-
-
-@contextmanager
-def _naming(name: str, model: Any) -> Iterator[None]:
-    """Add a note to an error: which member raised it."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"Raised by {name}={describe(model)} of RankerEnsemble.")
-        raise
 
 
 def _expected_grade(model: Any, X: Any) -> FloatArray:
@@ -324,13 +271,7 @@ def with_context(X: Any, queries: Queries) -> Any:
             "data is not supported, as few values stay zero relative to their query. "
             "Pass X.toarray(), or context=False."
         )
-    try:
-        names, numbers = numeric_columns(X)
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            "X must hold numbers where context=True, or be a data frame, of which "
-            f"only numeric columns are compared, got {np.asarray(X).dtype}: {error}"
-        ) from error
+    names, numbers = numeric_columns(X)
     added = query_context(numbers, queries)
     if hasattr(X, "iloc"):
         # As texts: scikit-learn refuses names of several types.

@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
-from sklearn.utils.validation import _num_samples, has_fit_parameter
+from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
 from skrank_abstain._validation import (
     MOST_GRADES,
@@ -20,16 +20,10 @@ from skrank_abstain._validation import (
     IntArray,
     check_positive_int,
     check_relevance,
-    shown,
 )
 from skrank_abstain.pairs import Queries
-from skrank_abstain.scorers._boosters import BOOSTERS, readable
-from skrank_abstain.scorers._models import (
-    booster_of,
-    explain_columns,
-    resolve_model,
-    unwrap,
-)
+from skrank_abstain.scorers._boosters import readable
+from skrank_abstain.scorers._models import booster_of, resolve_model, unwrap
 
 
 def fit_ranker(
@@ -69,7 +63,7 @@ def fit_ranker(
     Raises
     ------
     TypeError
-        If the estimator has no ``fit``, or ``relevance_bins`` is no integer.
+        If the estimator cannot be cloned, or ``relevance_bins`` is no integer.
     ValueError
         If a ranking booster's ``y`` has more than 31 distinct values and
         ``relevance_bins`` is None, lengths differ, or the estimator is a search that
@@ -85,15 +79,10 @@ def fit_ranker(
     Ridge(alpha=0)
     """
     if relevance_bins is not None:
-        relevance_bins = _check_bins(relevance_bins)
-    model = _fresh(estimator)
+        relevance_bins = check_positive_int(relevance_bins, "relevance_bins", minimum=2)
+    model = _unfitted(resolve_model(estimator))
     relevance = check_relevance(y, queries.n_items)
-    if _num_samples(X) != queries.n_items:
-        raise ValueError(
-            f"X must have one row per item: queries name {queries.n_items} items, X "
-            f"has {_num_samples(X)} rows (inconsistent numbers of samples); pass X, y "
-            "and qid of the same items."
-        )
+    check_consistent_length(X, relevance)
     prefix, final = _last_step(model)
     booster = booster_of(final)
     # In a pipeline the transformers decide which type the booster gets.
@@ -112,23 +101,7 @@ def fit_ranker(
         rows = X.tocsr() if hasattr(X, "tocsr") else X  # others have no row index
         X, grades = _safe_indexing(rows, order), grades[order]
     in_order = Queries.of_sizes(queries.sizes, queries.values)
-    arguments = booster.query_arguments(final, in_order)
-    if not isinstance(arguments, dict):
-        raise TypeError(
-            f"{type(booster).__name__}.query_arguments must return a dict of arguments "
-            f"of fit, got {arguments!r}."
-        )
-    return _fit(model, X, grades, prefix, arguments)
-
-
-def _check_bins(value: Any) -> int:
-    bins = check_positive_int(value, "relevance_bins", minimum=2)
-    if bins > MOST_GRADES:
-        raise ValueError(
-            f"relevance_bins must be at most {MOST_GRADES}, got {bins}; with "
-            "more grades the boosters' gains overflow."
-        )
-    return bins
+    return _fit(model, X, grades, prefix, booster.query_arguments(final, in_order))
 
 
 def _trains_on_queries(model: Any) -> bool:
@@ -173,16 +146,17 @@ def _routes(estimator: Any) -> bool:
 
 def grades_of(relevance: FloatArray, bins: int | None = None) -> IntArray:
     """Return relevance as grades 0 to K - 1, K at most 31."""
-    values, rank, counts = np.unique(relevance, return_inverse=True, return_counts=True)
+    _, rank, counts = np.unique(relevance, return_inverse=True, return_counts=True)
     if bins is not None:
         below = np.cumsum(counts) - counts
         # The share of values below decides: equal values get one grade.
         cut = below * bins // max(relevance.size, 1)
         rank = np.unique(cut, return_inverse=True)[1][rank]
-    elif values.size > MOST_GRADES:
+    n_grades = int(rank.max(initial=-1)) + 1
+    if n_grades > MOST_GRADES:
         raise ValueError(
             f"y must have at most {MOST_GRADES} distinct values to train a ranking "
-            f"booster, got {values.size}; set relevance_bins= (2 to {MOST_GRADES}) to "
+            f"booster, got {n_grades}; set relevance_bins= (2 to {MOST_GRADES}) to "
             "train on quantile bins of y. Pairs are always labelled by the raw y."
         )
     return rank.astype(np.int64)
@@ -202,29 +176,9 @@ def _fit(model: Any, X: Any, y: Any, prefix: str, arguments: dict[str, Any]) -> 
     named = {prefix + key: value for key, value in arguments.items()}
     # With routing on, a pipeline refuses step__argument.
     routing = {"enable_metadata_routing": False} if prefix else {}
-    try:
-        with config_context(**routing):
-            model.fit(X, y, **named)
-    except Exception as error:
-        for booster in BOOSTERS:
-            if meaning := booster.explain(error, len(y)):
-                raise ValueError(meaning) from error
-        # In a pipeline another step may need the text.
-        if not prefix and (meaning := explain_columns(error, X)):
-            raise ValueError(meaning) from error
-        raise
+    with config_context(**routing):
+        model.fit(X, y, **named)
     return model
-
-
-def _fresh(estimator: Any) -> Any:
-    """Return an unfitted copy of the user's estimator."""
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise TypeError(
-            f"estimator must have fit to be trained, got {shown(estimator)}; "
-            "pass an unfitted estimator such as XGBRanker(), or use this one as it is "
-            "with prefit='auto'."
-        )
-    return _unfitted(resolve_model(estimator))
 
 
 def _unfitted(estimator: Any) -> Any:

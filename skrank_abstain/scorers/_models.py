@@ -8,50 +8,32 @@ trees (CatBoost's JSON). Only a checksum finds all other damage.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
-import re
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.base import _clone_parametrized
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
-from skrank_abstain._validation import FloatArray, check_scores, names_of_columns, shown
+from skrank_abstain._validation import FloatArray, check_scores, shown
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._boosters import (
     BOOSTERS,
     Booster,
     align_columns,
-    first_key,
     looks_fitted,
     response,
 )
 
-_METHODS = ("decision_function", "predict_proba", "predict")
-#: Most characters of a library's own message in ours.
-_LONGEST = 200
-_ZLIB = "zlib data, as joblib writes with compress="
+Estimator = TypeVar("Estimator")
 
-#: First bytes of other files in which people save models, for the message.
-_FOREIGN: tuple[tuple[bytes, str], ...] = (
-    (b"\x80", "a pickle, which could run code when loaded"),
-    (b"PK", "a zip archive, as skops and numpy write"),
-    (b"\x1f\x8b", "a gzip archive"),
-    *((start, _ZLIB) for start in (b"x\x01", b"x^", b"x\x9c", b"x\xda")),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ", "an xz archive"),
-    (b"\x93NUMPY", "a numpy array"),
-)
-#: Words of scikit-learn and the boosters about values that are no numbers.
-_NO_NUMBERS = re.compile(
-    "convert|dtype|num_feature|category|categorical|string|not supported|promote",
-    re.IGNORECASE,
-)
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+_METHODS = ("decision_function", "predict_proba", "predict")
 
 
 class FrozenModel:
@@ -75,13 +57,6 @@ class FrozenModel:
     def __repr__(self) -> str:
         kind = type(self.model)
         return f"FrozenModel({kind.__module__.split('.')[0]}.{kind.__name__})"
-
-    def set_params(self, **params: Any) -> None:
-        """Refuse: the parameters of a fitted model are fixed."""
-        raise ValueError(
-            f"estimator is a fitted model, its parameters are fixed; got {params!r}. "
-            "Pass an unfitted estimator, or one with prefit=False, to search over them."
-        )
 
 
 def is_path(model: Any) -> bool:
@@ -111,8 +86,6 @@ def booster_of(model: Any) -> Booster | None:
     """
     for kind in type(unwrap(model)).__mro__:
         for booster in BOOSTERS:
-            if not isinstance(booster, Booster):
-                raise TypeError(f"BOOSTERS must hold Booster instances, got {booster}.")
             if booster.owns(kind):
                 return booster
     return None
@@ -294,6 +267,17 @@ def freeze(model: Any) -> Any:
     return FrozenEstimator(model) if estimator_like and not raw else FrozenModel(model)
 
 
+def clone_parameters(estimator: Estimator, *models: str) -> Estimator:
+    """Clone an estimator, but keep the fitted ones of the named parameters fitted."""
+    kept = copy.copy(estimator)
+    for name in models:
+        model = getattr(estimator, name)
+        if model is not None and is_fitted(model):
+            setattr(kept, name, freeze(model))
+    cloned: Estimator = _clone_parametrized(kept, safe=False)
+    return cloned
+
+
 def requests_queries(model: Any) -> bool:
     """Return whether a model's scores depend on the queries of the items."""
     final = last_step(model)
@@ -352,14 +336,7 @@ def score_items(model: Any, X: Any, queries: Queries | None = None) -> FloatArra
     >>> score_items(Ridge(alpha=0).fit([[0.0], [1.0]], [0, 2]), [[0.5]])
     array([1.])
     """
-    n_items = _num_samples(X)
-    try:
-        scores = _raw_scores(model, X, queries)
-    except Exception as error:
-        if last_step(model) is unwrap(model) and (why := explain_columns(error, X)):
-            raise ValueError(why) from error
-        raise
-    return check_scores(scores, n_items)
+    return check_scores(_raw_scores(model, X, queries), _num_samples(X))
 
 
 def _raw_scores(model: Any, X: Any, queries: Queries | None) -> Any:
@@ -387,11 +364,6 @@ def class_proba(model: Any, X: Any, n_classes: int) -> FloatArray:
     The columns of a frame are put into the order in which a booster was trained.
     """
     model = unwrap(resolve_model(model))
-    if not hasattr(model, "predict_proba"):
-        raise ValueError(
-            f"estimator must have predict_proba to tell {n_classes} classes apart, got "
-            f"{describe(model)}."
-        )
     booster = booster_of(model)
     if booster is not None:
         X = align_columns(X, booster, booster.features(model))
@@ -428,7 +400,7 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
         If there is no such file.
     ValueError
         If the file is empty, cut off, damaged, of another kind, or has another
-        checksum; or if ``sha256`` is no checksum.
+        checksum.
     ImportError
         If the library that wrote the file is not installed.
 
@@ -443,8 +415,7 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
     >>> load_model("no_such_file.json")
     Traceback (most recent call last):
         ...
-    FileNotFoundError: estimator must be a model or the path of its file, got
-    'no_such_file.json', which does not exist; check the path.
+    FileNotFoundError: [Errno 2] No such file or directory: 'no_such_file.json'
     """
     name = os.fspath(path)
     if os.path.isdir(name):
@@ -452,7 +423,7 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
     content = _read(name, sha256)
     booster = next((one for one in BOOSTERS if one.opens(content)), None)
     if booster is None:
-        raise _refusal(name, _kind_of_file(content))
+        raise _refusal(name, f"another kind of file (it begins with {content[:12]!r})")
     try:
         # Separate from load: a failed import says nothing about the file.
         booster.module()
@@ -464,14 +435,9 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
     try:
         return booster.load(name, content)
     except Exception as error:
-        found = f"a cut-off or damaged {booster.title} file ({_first_line(error)})"
+        why = str(error).strip().split("\n")[0]
+        found = f"a cut-off or damaged {booster.title} file ({why})"
         raise _refusal(name, found) from error
-
-
-def _first_line(error: Exception) -> str:
-    """Return the first line of an error's message, shortened, or the error's name."""
-    words = str(error).strip().split("\n")[0] or type(error).__name__
-    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
 
 
 def _file_in(folder: str) -> str:
@@ -482,30 +448,11 @@ def _file_in(folder: str) -> str:
     raise _refusal(folder, "a directory")
 
 
-def _check_digits(sha256: str) -> None:
-    if not isinstance(sha256, str):
-        raise TypeError(f"sha256 must be a str, got {shown(sha256)}.")
-    if not re.fullmatch("[0-9a-fA-F]{64}", sha256):
-        raise ValueError(
-            f"sha256 must be 64 hexadecimal digits alone, got {shown(sha256)}; from a "
-            "line that sha256sum printed take the first word, line.split()[0], without "
-            "a prefix such as sha256:."
-        )
-
-
 def _read(name: str, sha256: str | None) -> bytes:
     """Return the bytes of a file; check them against a checksum if one is given."""
-    if sha256 is not None:
-        _check_digits(sha256)
-    try:
-        content = Path(name).read_bytes()
-    except FileNotFoundError as error:
-        raise FileNotFoundError(
-            f"estimator must be a model or the path of its file, got {name!r}, which "
-            "does not exist; check the path."
-        ) from error
-    found = hashlib.sha256(content).hexdigest() if sha256 else ""
-    if sha256 and found != sha256.lower():
+    content = Path(name).read_bytes()
+    found = hashlib.sha256(content).hexdigest()
+    if sha256 is not None and found != sha256.lower():
         raise ValueError(
             f"sha256 must be that of the file {name!r}, {found}, got {sha256}; the "
             "file is damaged or another one: copy it again from where the checksum "
@@ -521,58 +468,3 @@ def _refusal(name: str, found: str) -> ValueError:
         f"{', '.join(kinds)} or {last} saved, got {name!r}, which is {found}. "
         "Save the model with its library's own save_model."
     )
-
-
-def _kind_of_file(content: bytes) -> str:
-    if not content:
-        return "empty"
-    foreign = [pair for one in BOOSTERS for pair in one.foreign]
-    for start, description in (*_FOREIGN, *foreign):
-        if content.startswith(start):
-            return description
-    if key := first_key(content):
-        return f"JSON that begins with {key!r}"
-    return f"another kind of file (it begins with {content[:12]!r})"
-
-
-def explain_columns(error: Exception, X: Any) -> str:
-    """Name the column of X that a model could not read, and a remedy; "" if unknown.
-
-    Called after a failure only: no column that a model can read is refused.
-    """
-    # Our own messages begin with "X must" and say more.
-    if str(error).startswith("X must") or not _NO_NUMBERS.search(str(error)):
-        return ""
-    for name, column in _columns(X):
-        if column.dtype.kind in "Mm":
-            return (
-                f"X must hold numbers, got dates in column {name!r}. Turn them into "
-                "numbers, as (column - column.min()).dt.days does, or leave them out."
-            )
-        if column.dtype.kind not in "OUST":
-            continue
-        texts = [each for each in column.tolist() if isinstance(each, str)]
-        comma = next((t for t in texts if _DECIMAL_COMMA.fullmatch(t.strip())), None)
-        if comma is not None:
-            return (
-                f"X must hold numbers, got {comma!r} with a decimal comma in column "
-                f"{name!r}. Read the file with pandas.read_csv(..., decimal=',')."
-            )
-        if texts:
-            return (
-                f"X must hold numbers, got text in column {name!r}, such as "
-                f"{shown(texts[0])}. Leave it out, name it with qid_col= if it is the "
-                "query, or encode it, as OrdinalEncoder in a Pipeline does."
-            )
-    return ""
-
-
-def _columns(X: Any) -> list[tuple[Any, Any]]:
-    """Return names or positions of the columns, with their values."""
-    if not hasattr(X, "shape") or len(X.shape) != 2 or hasattr(X, "tocsr"):
-        return []
-    names = names_of_columns(X)
-    if names is not None:
-        return [(name, np.asarray(X[name])) for name in names]
-    values = np.asarray(X)
-    return [(k, values[:, k]) for k in range(values.shape[1])]

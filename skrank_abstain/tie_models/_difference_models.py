@@ -360,7 +360,6 @@ class _ParametricModel(DifferenceModel):
     """A link whose scale and tie parameter are counted or fitted."""
 
     calibration: str
-    _fitted_state: tuple[str, ...] = ("scale_", "_margin", "n_pairs_")
 
     def fit_outcomes(self, outcomes: GapOutcomes) -> None:
         check_choice(self.calibration, "calibration", ("ml", "counts"))
@@ -656,8 +655,6 @@ class IsotonicDifference(DifferenceModel):
     >>> bool(near[1] > far[1]), bool(near[2] < far[2])
     (True, True)
     """
-
-    _fitted_state: tuple[str, ...] = ("tie_curve_", "wrong_curve_", "n_pairs_")
 
     def fit_outcomes(self, outcomes: GapOutcomes) -> None:
         tied = (outcomes.outcome == 0).astype(np.float64)

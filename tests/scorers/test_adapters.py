@@ -79,35 +79,6 @@ def test_an_adapter_without_its_methods_is_refused_at_once():
         Half()
 
 
-@pytest.mark.parametrize("absent", ["name", "title", "ranker"])
-def test_an_adapter_without_its_attributes_is_refused_at_once(absent):
-    methods = ("query_arguments", "features", "predict")
-    stated = {name: "half" for name in ("name", "title", "ranker") if name != absent}
-    half = type("Half", (Booster,), stated | dict.fromkeys(methods, print))
-    with pytest.raises(TypeError, match=f"Half must state its {absent}"):
-        half()
-
-
-@pytest.mark.parametrize("entry", [ToyBoost, "toyboost"])
-def test_what_is_no_adapter_is_named(entry):
-    BOOSTERS.append(entry)
-    try:
-        with pytest.raises(TypeError, match="BOOSTERS must hold Booster instances"):
-            library_of(ToyRanker())
-    finally:
-        BOOSTERS.remove(entry)
-
-
-@pytest.mark.parametrize("returned", [None, np.arange(4)])
-def test_query_arguments_that_are_no_dict_are_refused(toyboost, monkeypatch, returned):
-    monkeypatch.setattr(ToyBoost, "query_arguments", lambda *_: returned)
-    X, queries = pd.DataFrame({"a": [1.0, 2], "b": [5.0, 6]}), group_queries(None, 2)
-    with pytest.raises(
-        TypeError, match=r"ToyBoost\.query_arguments must return a dict"
-    ):
-        fit_ranker(ToyRanker(), X, [0, 1], queries)
-
-
 def test_a_new_booster_is_trained_and_scored(toyboost):
     X = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": [5.0, 6, 7, 8]})
     y, queries = np.array([0.5, 9, 0.5, 3]), group_queries(list("vwvw"), 4)
@@ -135,7 +106,7 @@ def test_a_new_booster_loads_its_files(toyboost, tmp_path):
         load_model(path)
     path.write_bytes(b"OLDTOY")
     kinds = r"CatBoost \(cbm or JSON\) or ToyBoost \(one line\) saved"
-    with pytest.raises(ValueError, match=f"{kinds}.*which is a file of ToyBoost 1"):
+    with pytest.raises(ValueError, match=f"{kinds}.*another kind of file"):
         load_model(path)
 
 

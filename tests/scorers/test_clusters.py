@@ -211,9 +211,6 @@ def test_a_model_that_spark_cut_into_lines(trained, data, tmp_path):
     spark_folder(tmp_path / "coded", text, missing=0.0)
     with pytest.raises(ValueError, match=r"missing=0\.0"):
         load_model(tmp_path / "coded")
-    (tmp_path / "whole" / "metadata" / "part-00000-5b-c000.txt").write_text('{"a"')
-    with pytest.raises(ValueError, match="which is a directory"):
-        load_model(tmp_path / "whole")
 
 
 def test_unfitted_ones_are_refused(data):

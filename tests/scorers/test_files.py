@@ -1,4 +1,3 @@
-import gzip
 import hashlib
 import json
 import pickle
@@ -178,9 +177,8 @@ def test_a_pickle_is_refused_and_never_run(protocol, tmp_path):
     target = tmp_path / "sprung"
     path = tmp_path / "model.json"
     path.write_bytes(pickle.dumps(Trap(target), protocol))
-    with pytest.raises(ValueError, match=r"model\.json'.* which is ") as caught:
+    with pytest.raises(ValueError, match=r"model\.json'.* which is another kind"):
         load_model(path)
-    assert ("a pickle" in str(caught.value)) == (protocol > 1)
     assert not target.exists()
     pickle.loads(path.read_bytes())  # the trap works
     assert target.exists()
@@ -191,7 +189,7 @@ def test_a_joblib_file_is_refused_and_never_run(compress, tmp_path):
     joblib = pytest.importorskip("joblib")
     target = tmp_path / "sprung"
     joblib.dump(Trap(target), tmp_path / "model.txt", compress=compress)
-    with pytest.raises(ValueError, match=r"which is (a pickle|zlib data)"):
+    with pytest.raises(ValueError, match="which is another kind"):
         load_model(tmp_path / "model.txt")
     assert not target.exists()
 
@@ -199,13 +197,11 @@ def test_a_joblib_file_is_refused_and_never_run(compress, tmp_path):
 @pytest.mark.parametrize(
     ("content", "found"),
     [
-        (b"", "which is empty"),
+        (b"", "another kind of file"),
         (b"{}", "another kind of file"),
-        (b'{"name": "tree"}', "JSON that begins with 'name'"),
+        (b'{"name": "tree"}', "another kind of file"),
         (b"x,y\n1,2\n", "another kind of file"),
-        (b"PK\x03\x04", "a zip archive"),
-        (gzip.compress(b"tree\n", mtime=0), "a gzip archive"),
-        (b"binf\x00\x00", "old binary format"),
+        (b"PK\x03\x04", "another kind of file"),
         (b"tree", "another kind of file"),
         (b"tree\n", "cut-off or damaged LightGBM"),
         (b"CBM1", "cut-off or damaged CatBoost"),
@@ -223,7 +219,7 @@ def test_other_files_are_described(content, found, tmp_path):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"nothing\.json', which does not"):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.json"):
         load_model(tmp_path / "nothing.json")
     with pytest.raises(ValueError, match="a directory"):
         load_model(tmp_path)
@@ -262,20 +258,6 @@ def test_a_checksum_is_compared_before_anything_is_read(content, tmp_path):
     found = hashlib.sha256(content + b"\n").hexdigest()
     for part in (f"{found}, got {digits}", "copy it again"):
         assert part in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "sha256",
-    ["", "0" * 63, "0" * 65, "g" * 64, "sha256:" + "0" * 64, "0" * 64 + "  m.json\n"],
-)
-def test_what_is_no_checksum_is_refused(sha256, tmp_path):
-    with pytest.raises(ValueError, match=r"64 hexadecimal .* line\.split\(\)\[0\]"):
-        load_model(tmp_path / "never read", sha256=sha256)
-
-
-def test_a_checksum_is_text(tmp_path):
-    with pytest.raises(TypeError, match="sha256 must be a str, got b'"):
-        load_model(tmp_path / "never read", sha256=b"0" * 64)
 
 
 def test_a_file_that_catboost_reads_and_that_changes(trained, tmp_path, monkeypatch):

@@ -121,7 +121,7 @@ def test_how_each_kind_is_frozen(trained):
 
 def test_parameters_of_a_frozen_model_are_fixed(trained):
     wrapper = Wrapper(freeze(trained("lightgbm").booster_))
-    with pytest.raises(ValueError, match="prefit=False"):
+    with pytest.raises(AttributeError, match="no attribute 'set_params'"):
         wrapper.set_params(estimator__num_leaves=3)
 
 

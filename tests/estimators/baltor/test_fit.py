@@ -180,7 +180,7 @@ def test_qid_col_by_position(train, position):
         ("day", lambda f: f.to_numpy(), ValueError, r"qid_col must be an integer"),
         (99, lambda f: f, ValueError, r"qid_col must be a position below 11.*99"),
         (1.5, lambda f: f, TypeError, r"qid_col must be a column name or position"),
-        ("day", lambda f: f[["day"]], ValueError, r"a column besides qid_col"),
+        ("day", lambda f: f[["day"]], ValueError, r"a column besides those of"),
         (
             "day",
             lambda f: f.assign(day=np.where(f.index == 2, np.nan, 1.0)),

@@ -71,7 +71,7 @@ def test_bad_parameters(options, error, match, two):
         ),
         (lambda X, y: (X, X[:, 0]), r"Unknown label type: continuous"),
         (lambda X, y: (X, np.where(y > 0, np.nan, 1.0)), r"contains NaN"),
-        (lambda X, y: (X[:3], [-1, 1, 1]), r"at least 2 pairs to train .*n_samples=3"),
+        (lambda X, y: (X[:3], [-1, 1, 1]), r"at least 2 rows to train .*n_samples=3"),
     ],
 )
 def test_bad_data(change, match, two):

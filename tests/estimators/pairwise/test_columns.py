@@ -129,7 +129,7 @@ def test_missing_values_reach_the_model(three):
 )
 def test_halves_in_different_orders_are_refused(names):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 6)), columns=names)
-    with pytest.raises(ValueError, match=r"same names in both halves, in the same or"):
+    with pytest.raises(ValueError, match="in the same order and under the same"):
         PairwiseRankerClassifier(Ridge()).fit(X, np.tile([-1, 1], 20))
 
 
@@ -159,23 +159,17 @@ def test_the_right_half_first_is_refused_and_both_remedies_work(names, frame):
     difference = data[:, half] - data[:, 0] + rng.normal(0, 0.5, 200)
     label = np.where(difference > 0, "left", "right")
     classifier = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
-    with pytest.raises(ValueError, match=r"got the right one first.*X\.to_numpy") as e:
+    with pytest.raises(ValueError, match=r"then those of the right.*X\.to_numpy"):
         classifier.fit(X, label)
-    assert f"X[[*X.columns[{half}:], *X.columns[:{half}]]]" in str(e.value)
     ordered = X[[*X.columns[half:], *X.columns[:half]]]
     assert classifier.fit(ordered, label).score(ordered, label) > 0.8
     other = np.where(difference < 0, "left", "right")
     assert classifier.fit(X.to_numpy(), other).score(X.to_numpy(), other) > 0.8
 
 
-def test_right_and_left_in_turns_are_put_right_by_the_remedy():
-    names = ["a_right", "a_left", "b_right", "b_left"]
-    with pytest.raises(ValueError, match="got columns that alternate") as e:
-        check_halves(names)
-    assert str(e.value).endswith(
-        "X[[*X.columns[1::2], *X.columns[::2]]]: ['a_left', 'b_left', 'a_right', "
-        "'b_right']."
-    )
+def test_right_and_left_in_turns_are_refused():
+    with pytest.raises(ValueError, match="then those of the right one"):
+        check_halves(["a_right", "a_left", "b_right", "b_left"])
 
 
 INTERLEAVED = [
@@ -194,20 +188,15 @@ INTERLEAVED = [
 
 @pytest.mark.parametrize("names", INTERLEAVED, ids=str)
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_halves_in_turns_are_refused_and_the_remedy_works(names, frame):
+def test_halves_in_turns_are_refused_and_another_order_is_taken(names, frame):
     rng = np.random.default_rng(0)
     data = rng.normal(size=(200, len(names)))
     X = frame(dict(zip(names, data.T, strict=True)))
     label = np.where(data[:, 0] - data[:, 1] > rng.normal(0, 0.5, 200), 1, -1)
     classifier = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
-    with pytest.raises(
-        ValueError, match=r"then all of the right one, got columns that alternate"
-    ) as e:
+    with pytest.raises(ValueError, match="then those of the right one"):
         classifier.fit(X, label)
     ordered = X[[*X.columns[::2], *X.columns[1::2]]]
-    assert f"X[[*X.columns[::2], *X.columns[1::2]]]: {list(ordered.columns)}." in str(
-        e.value
-    )
     assert classifier.fit(ordered, label).score(ordered, label) > 0.8
 
 
@@ -265,9 +254,7 @@ def test_names_that_nobody_gave():
 def test_halves_with_unrelated_names_are_refused(names):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(200, len(names))))
     y = np.tile([-1, 1], 100)
-    with pytest.raises(
-        ValueError, match=r"same names in both halves.*or pass X\.to_numpy"
-    ):
+    with pytest.raises(ValueError, match=r"under the same names.*or pass X\.to_numpy"):
         PairwiseRankerClassifier(Ridge()).fit(X.set_axis(names, axis=1), y)
     take_pairs(PairwiseRankerClassifier(Ridge()), X.to_numpy(), reset=True)
 
@@ -283,16 +270,12 @@ def test_halves_with_unrelated_names_are_refused(names):
 )
 def test_names_that_may_be_halves_or_in_turns_are_refused(names):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 4)), columns=names)
-    with pytest.raises(
-        ValueError, match=r"or alternate\. Mark the sides, as in age_le"
-    ):
+    with pytest.raises(ValueError, match="then those of the right one"):
         PairwiseRankerClassifier(Ridge()).fit(X, np.tile([-1, 1], 20))
 
 
 def test_many_names_are_cut_short_in_messages():
     names = [f"{name}{side}" for name in "abcdefgh" for side in ("_left", "_right")]
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 16)), columns=names)
-    with pytest.raises(
-        ValueError, match=r"'e_right', \.\.\.\], 16 in all.*'b_right', \.\.\.\], 16 in"
-    ):
+    with pytest.raises(ValueError, match=r"'e_right', \.\.\.\], 16 in all"):
         PairwiseRankerClassifier(Ridge()).fit(X, np.tile([-1, 1], 20))

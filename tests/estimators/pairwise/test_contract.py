@@ -80,17 +80,10 @@ def test_it_says_what_it_did(two, capsys):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(
-    ("unknown", "advice"),
-    [
-        ({"group": [10, 10]}, "pass the query of each row as qid="),
-        ({"sample_weight": [1, 1]}, "weights enter score and evaluate"),
-        ({"what": 1}, "it takes X, y, qid and groups"),
-    ],
-)
-def test_unknown_arguments_of_fit_are_explained(two, unknown, advice):
-    with pytest.raises(TypeError, match=f"PairwiseRankerClassifier.fit.*{advice}"):
-        PairwiseRankerClassifier(Ridge()).fit(*two, **unknown)
+@pytest.mark.parametrize("unknown", ["group", "sample_weight"])
+def test_unknown_arguments_of_fit_are_refused(two, unknown):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{unknown}'"):
+        PairwiseRankerClassifier(Ridge()).fit(*two, **{unknown: [1, 1]})
 
 
 # --- another threshold --------------------------------------------------------------
@@ -100,7 +93,7 @@ def test_unknown_arguments_of_fit_are_explained(two, unknown, advice):
     ("start", "method", "value", "expected"),
     [
         ({}, "at_coverage", 0.4, {"coverage": 0.4}),
-        ({"coverage": 0.5}, "at_cost", 0.3, {"rule": Price(0.3)}),
+        ({"coverage": 0.5}, "at_cost", 0.3, {"coverage": 0.5, "rule": Price(0.3)}),
         ({"rule": Price(0.1)}, "at_cost", 0.3, {"rule": Price(0.3)}),
         ({"rule": Price(0.1)}, "at_coverage", 0.4, {"coverage": 0.4}),
         (

@@ -128,7 +128,7 @@ class Nameless:
         ),
         (
             Judge(["left", "tie"]),
-            r"one for right, one for left and at most one for",
+            r"one label for right preferred, one for left",
         ),
         (
             Judge(["left", "right"], (0, 1, 2)),

@@ -116,18 +116,18 @@ def test_labels_that_may_mean_anything_are_refused(labels):
 @pytest.mark.parametrize(
     ("labels", "match"),
     [
-        (["left", "Left", "right"], r"one word for each answer.*'Left', 'left'"),
-        (["tie", "draw", "left"], r"one word for each answer"),
-        (["left", "tie"], r"with right and with left preferred, got left only.*Swap"),
-        (["loss", "draw"], r"with right and with left preferred, got right only"),
-        ([0, 0.5], r"with right and with left preferred, got right only"),
+        (["left", "Left", "right"], r"y must have one label for right.*'Left', 'left'"),
+        (["tie", "draw", "left"], r"y must have one label for right"),
+        (["left", "tie"], r"y must have one label for right.*'left', 'tie'"),
+        (["loss", "draw"], r"y must have one label for right"),
+        ([0, 0.5], r"y must have one label for right"),
         (
             ["left", "left"],
             r"two or three kinds.*got 1 class: \['left'\]. Swap the halves",
         ),
         (
             ["model_a", "model_b", "tie", "tie (bothbad)"],
-            r"two or three kinds.*got 4 classes: .*Leave out the rows of the others",
+            r"two or three kinds.*got 4 classes: .*leave out the rows of other",
         ),
     ],
 )

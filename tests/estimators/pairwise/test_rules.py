@@ -289,11 +289,6 @@ def test_rules_split_a_trained_models_pairs_once_more():
         ({"rule": 0.1}, TypeError, r"rule must be None or a rule of .*got 0\.1"),
         ({"rule": CertifiedRisk}, TypeError, r"rule must be None or a rule"),
         (
-            {"rule": Price(0.1), "coverage": 0.5},
-            ValueError,
-            r"coverage must keep its default, 0\.8, where .*got 0\.5 and rule=Price",
-        ),
-        (
             {"rule": CertifiedRisk(2)},
             ValueError,
             r"max_risk must be between 0 and 1, where all orders",

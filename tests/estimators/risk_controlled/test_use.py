@@ -248,7 +248,7 @@ def test_invalid_parameters(params, error, message, model, data):
         ),
         (
             {"coverage_guarantee": "hierarchical", "boundary": "randomize"},
-            r"coverage_guarantee='hierarchical' must go with .*got 'randomize'",
+            r"coverage_guarantee='hierarchical' must go with .*boundary='randomize'",
         ),
         (
             {"coverage_guarantee": "hierarchical", "quantile": "linear"},
