@@ -335,6 +335,8 @@ def test_13_top_sets(page, capsys):
     printed = re.findall(r"query \d+: (\d+) of (\d+) items", capsys.readouterr().out)
     assert len(printed) == 8
     assert all(1 <= int(some) <= int(items) for some, items in printed)
+    # 70 % of 500 queries set the threshold, in whole items.
+    assert 0.9 - 0.02 < found["results"].share < 0.95
     display = found["display"]
     needed = np.interp(kept[-1], display.fixed_coverage, display.fixed_size)
     assert size[-1] < needed  # "sets of different sizes need fewer on average"
@@ -530,11 +532,11 @@ def test_22_search_week(page, capsys):
     assert found["hour"] == hours[-1]
     assert hours[-1] in {"Thu 12:00", "Thu 13:00"}  # "within two hours"
     assert (evidence[: hours.index("Thu 12:00")] < 2).all()
-    # "About three in ten are wrong"; two standard errors of 100 answers are 0.09.
+    # "About three in ten are wrong"; two standard errors of 31 answers are 0.16.
     assert found["audited"].alarm
-    assert found["thursday"] == pytest.approx(0.3, abs=0.09)
+    assert found["thursday"] == pytest.approx(0.3, abs=0.1)
     assert not found["monitor"].alarm
-    assert found["monitor"].bets.n == 100
+    assert found["monitor"].bets.n == 63  # of 100 pairs, as the page says
     assert found["truth"].discordance < 0.1
 
 
