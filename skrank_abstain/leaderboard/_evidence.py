@@ -270,12 +270,11 @@ def compare_items(
     n = theta.size
     check_output_size(n * (n - 1) // 2, _BYTES, remedy=_REMEDY)
     left, right = np.triu_indices(n, 1)
-    of_votes = _errors(sandwich, left, right)
-    error = np.maximum(of_votes, _errors(expected, left, right))
-    difference = theta[left] - theta[right]
+    of_votes = np.sqrt(_between(sandwich)[left, right])
+    error = np.maximum(of_votes, np.sqrt(_between(expected)[left, right]))
     met = (component[left] == component[right]) & (error > 0)
     statistic = np.zeros(left.size)
-    np.divide(difference, error, out=statistic, where=met)
+    np.divide(theta[left] - theta[right], error, out=statistic, where=met)
     single = 2 * student.sf(np.abs(statistic), degrees)
     # The draws are normal: bring Student's statistic to their scale.
     size = norm.isf(single / 2)
@@ -303,13 +302,6 @@ def compare_items(
         floor = p[fallen].max()
         live = live[~fallen]
     return Comparisons(left, right, statistic, pvalue, accepted)
-
-
-def _errors(covariance: FloatArray, left: IntArray, right: IntArray) -> FloatArray:
-    """Return the standard errors of differences."""
-    variance = np.diag(covariance)
-    square = variance[left] + variance[right] - 2 * covariance[left, right]
-    return np.asarray(np.sqrt(np.maximum(square, 0)))
 
 
 def _draws(covariance: FloatArray, rng: np.random.Generator) -> Single:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray, listed
+from skrank_abstain._validation import listed
 from skrank_abstain.leaderboard._evidence import Evidence, VoteEvidence
-from skrank_abstain.leaderboard._standings import LeaderboardDisplay, Standings
+from skrank_abstain.leaderboard._standings import (
+    LeaderboardDisplay,
+    Standings,
+    height_of,
+)
 from skrank_abstain.report import Picture, Report, Section, Table, write_page
 
 #: Rows of the table of items.
@@ -41,17 +46,28 @@ def write_report(board: Any, evidence: Evidence) -> Report:
         f"{int(ranking.open.sum())} of {len(ranking)} places are open",
         f"first may be: {leaders}",
     ]
-    shown = ranking.to_dicts()[:_MOST]
-    rows = [[str(row["item_id"]), *_cells(row)] for row in shown]
     head = ("item", "place", "best", "worst", "strength", "from", "to", "votes")
+    rows = [
+        [str(item.item_id), str(item.place), str(item.best), str(item.worst)]
+        + [f"{number:.3f}" for number in (item.score, item.low, item.high)]
+        + [str(item.votes)]
+        for item in islice(ranking, _MOST)
+    ]
     more = len(ranking) - len(rows)
     rest = [f"{more} more items."] if more else []
+    picture = Picture(
+        alt=f"{len(ranking)} items by strength and place, with the places left open",
+        caption="A bar reaches from the best to the worst place that is left open; a "
+        "line across is the interval of the strength.",
+        size=(6, height_of(len(ranking))),
+        draw=partial(_draw, ranking=ranking),
+    )
     sections = [
         Section("In short", [short]),
         Section("Data", [data]),
         Section("Model", [model]),
         Section("What is promised", [_promise(evidence)]),
-        Section("Items", [Table(head, rows), *rest, _picture(ranking)]),
+        Section("Items", [Table(head, rows), *rest, picture]),
         Section("Assumptions", [_ASSUMPTIONS]),
     ]
     return write_page("Leaderboard", board, sections, warnings=notes)
@@ -68,23 +84,16 @@ def notes_on_votes(evidence: VoteEvidence) -> list[str]:
             f"over others; one of them is {listed(apart.tolist())}. No order between "
             "groups is decided; places span them."
         )
-    right, tie, left = counts.weight[counts.left != counts.right].T
-    ends = (counts.left, counts.right)
-    first, second = (end[counts.left != counts.right] for end in ends)
-
-    def summed(of_first: FloatArray, of_second: FloatArray) -> FloatArray:
-        total = np.bincount(first, of_first, counts.n_items)
-        return np.asarray(total + np.bincount(second, of_second, counts.n_items))
-
-    always = {
-        "won": summed(right + tie, left + tie) == 0,
-        "lost": summed(left + tie, right + tie) == 0,
-    }
-    texts = [
-        f"{listed(votes.items[alike].tolist())} {what} every time"
-        for what, alike in always.items()
-        if alike.any()
-    ]
+    battles = counts.weight * (counts.left != counts.right)[:, None]
+    right, tie, left = battles.T
+    texts = []
+    for what, of_left, of_right in ("won", right, left), ("lost", left, right):
+        others = np.bincount(counts.left, of_left + tie, counts.n_items)
+        others += np.bincount(counts.right, of_right + tie, counts.n_items)
+        if not others.all():
+            texts.append(
+                f"{listed(votes.items[others == 0].tolist())} {what} every time"
+            )
     if texts:
         notes.append(f"{' and '.join(texts)}: the prior alone keeps strengths finite.")
     return notes
@@ -100,7 +109,7 @@ def _of_votes(board: Any, evidence: VoteEvidence) -> tuple[list[str], list[str]]
     if votes.cluster is None:
         data.append("no clusters: each vote is taken to stand by itself")
     else:
-        data.append(f"{int(votes.cluster.max()) + 1} clusters of votes")
+        data.append(f"{votes.cluster.max() + 1} clusters of votes")
     names = {"rao_kupper": "Rao and Kupper", "davidson": "Davidson"}
     model = [f"ties by {names[evidence.ties]}; prior {evidence.prior:g}"]
     if votes.weight.min() < votes.weight.max():
@@ -132,22 +141,5 @@ def _promise(evidence: Evidence) -> list[str]:
     ]
 
 
-def _picture(ranking: Standings) -> Picture:
-    n = len(ranking)
-    return Picture(
-        alt=f"{n} items by strength and place, with the places that are left open",
-        caption="A bar reaches from the best to the worst place that is left open; a "
-        "line across is the interval of the strength.",
-        size=(6, float(np.clip(0.2 * n + 1.6, 2.6, 16))),
-        draw=partial(_draw, ranking=ranking),
-    )
-
-
 def _draw(figure: Any, *, ranking: Standings) -> None:
     LeaderboardDisplay(standings=ranking).plot(figure.add_subplot())
-
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    whole = [str(row[name]) for name in ("place", "best", "worst")]
-    numbers = [f"{row[name]:.3f}" for name in ("score", "low", "high")]
-    return [*whole, *numbers, str(row["votes"])]

@@ -143,6 +143,11 @@ class ItemDecisions(PairDecisions):
         return columns
 
 
+def height_of(n_items: int) -> float:
+    """Return the inches of a picture of so many items."""
+    return float(np.clip(0.2 * n_items + 1.6, 2.6, _HIGHEST))
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class LeaderboardDisplay(Display):
     """Items of a board by strength and place, with what is open of both.
@@ -210,7 +215,7 @@ class LeaderboardDisplay(Display):
         return cls(standings=board.ranking(), name=name).plot(ax, **kwargs)
 
     def _height(self) -> float:
-        return float(np.clip(0.2 * len(self.standings) + 1.6, 2.6, _HIGHEST))
+        return height_of(len(self.standings))
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         shown, ax = self.standings, self.ax_
