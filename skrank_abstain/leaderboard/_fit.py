@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, hstack
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import expit, log_expit, log_softmax
 
@@ -504,11 +504,12 @@ def spread_of(
     # The pull of the prior towards 0 adds no knowledge.
     by_chance[np.diag_indices(n)] += prior
     expected = inverse @ by_chance @ inverse
-    happened = (
-        moments(counts.square)
-        if votes.cluster is None
-        else _moments_of_clusters(votes, counts, fitted, model)
-    )
+    if votes.cluster is None:
+        happened = moments(counts.square)
+    else:
+        scores = scores_of_clusters(votes, counts, fitted, model)
+        n_clusters = scores.shape[0]
+        happened = (scores.T @ scores).toarray() * (n_clusters / (n_clusters - 1))
     sandwich = inverse @ happened @ inverse
     others = np.sqrt(np.maximum(np.diag(sandwich), np.diag(expected))[n:])
     return Spread(centred(sandwich[:n, :n]), centred(expected[:n, :n]), others)
@@ -536,25 +537,21 @@ def _assembled(
     return np.block([[strengths, beside], [beside.T, corner]])
 
 
-def _moments_of_clusters(
+def scores_of_clusters(
     votes: Votes, counts: Counts, fitted: Strengths, model: VoteModel
-) -> FloatArray:
-    """Return C / (C - 1) times the sum over clusters of the squared summed scores."""
-    cluster = votes.clusters
-    n_clusters = int(cluster.max()) + 1
+) -> csr_array:
+    """Return the summed scores of clusters, shape (n_clusters, n_parameters)."""
+    n_clusters = int(votes.clusters.max()) + 1
     in_eta, in_tau = (
         part * votes.weight for part in scores_of_votes(votes, fitted, model)
     )
-    items = sum_by_cluster(in_eta, votes, n_clusters)
     parts = [in_eta * column for column in votes.covariates.T]
     parts += [in_tau] if counts.has_ties else []
     others = np.zeros((n_clusters, len(parts)))
     for number, part in enumerate(parts):
-        others[:, number] = np.bincount(cluster, part, n_clusters)
-    beside = items.T @ others
-    strengths = (items.T @ items).toarray()
-    moments = np.block([[strengths, beside], [beside.T, others.T @ others]])
-    return np.asarray(moments * (n_clusters / (n_clusters - 1)))
+        others[:, number] = np.bincount(votes.clusters, part, n_clusters)
+    items = sum_by_cluster(in_eta, votes, n_clusters)
+    return csr_array(hstack([items, csr_array(others)]))
 
 
 def centred(covariance: FloatArray) -> FloatArray:

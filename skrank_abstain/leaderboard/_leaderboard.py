@@ -35,6 +35,7 @@ from skrank_abstain.leaderboard._evidence import (
     choose_pairs,
     find_fragility,
     information_of,
+    mean_scores,
     variance_of_differences,
 )
 from skrank_abstain.leaderboard._fit import (
@@ -44,7 +45,7 @@ from skrank_abstain.leaderboard._fit import (
     share_of_its_own,
 )
 from skrank_abstain.leaderboard._judges import fit_with_judges
-from skrank_abstain.leaderboard._page import notes_on_votes, write_report
+from skrank_abstain.leaderboard._page import notes_on, write_report
 from skrank_abstain.leaderboard._standings import ItemDecisions, Standings
 from skrank_abstain.leaderboard._votes import (
     number_names,
@@ -165,6 +166,7 @@ class Leaderboard(Saved, BaseEstimator):
         confidence: float = 0.95,
         ties: str = "rao_kupper",
         control: str = "familywise",
+        looks: str = "once",
         prior: float = 0.1,
         half_life: float | None = None,
         random_state: Any = None,
@@ -172,6 +174,7 @@ class Leaderboard(Saved, BaseEstimator):
         self.confidence = confidence
         self.ties = ties
         self.control = control
+        self.looks = looks
         self.prior = prior
         self.half_life = half_life
         self.random_state = random_state
@@ -245,9 +248,6 @@ class Leaderboard(Saved, BaseEstimator):
         evidence = VoteEvidence(
             *options,
             theta=fitted.theta,
-            component=table.component,
-            n_votes=table.per_item,
-            degrees=np.inf if table.cluster is None else float(table.cluster.max()),
             votes=table,
             ties=self.ties,
             prior=prior,
@@ -261,8 +261,6 @@ class Leaderboard(Saved, BaseEstimator):
         self.coef_ = fitted.beta
         self.tau_ = fitted.tau
         self.n_votes_ = int(table.left.size)
-        for text in notes_on_votes(evidence):
-            warn_user(text)
         return self
 
     def _judged(
@@ -322,30 +320,29 @@ class Leaderboard(Saved, BaseEstimator):
         """
         options = self._checked_options()
         items, scores = read_scores(frame)
-        self.n_votes_, n_items = scores.shape
-        evidence = ScoreEvidence(
-            *options,
-            theta=scores.mean(axis=0),
-            component=np.zeros(n_items, dtype=np.int64),
-            n_votes=np.full(n_items, self.n_votes_),
-            degrees=self.n_votes_ - 1.0,
-            scores=scores,
-        )
-        self._take(evidence, items)
+        self.n_votes_ = len(scores)
+        theta = mean_scores(scores)
+        self._take(ScoreEvidence(*options, theta=theta, scores=scores), items)
         return self
 
-    def _checked_options(self) -> tuple[float, str, int]:
+    def _checked_options(self) -> tuple[float, str, str, int]:
         confidence = check_fraction(self.confidence, "confidence")
         check_choice(self.ties, "ties", tuple(VOTE_MODELS))
         check_choice(self.control, "control", ("familywise", "fdr"))
+        check_choice(self.looks, "looks", ("once", "any"))
         check_positive(self.prior, "prior")
-        random = check_random_state(self.random_state)
-        return confidence, self.control, int(random.randint(2**31 - 1))
+        # Fits of the same votes agree, unless somebody asks for other draws.
+        random = check_random_state(
+            0 if self.random_state is None else self.random_state
+        )
+        return confidence, self.control, self.looks, int(random.randint(2**31 - 1))
 
     def _take(self, evidence: Evidence, items: NDArray[Any]) -> None:
         self._evidence = evidence
         self.items_ = items
         self.strengths_ = evidence.theta
+        for text in notes_on(evidence):
+            warn_user(text)
 
     @property
     def covariance_(self) -> FloatArray:

@@ -34,11 +34,9 @@ def write_report(board: Any, evidence: Evidence) -> Report:
     ranking = board.ranking()
     if isinstance(evidence, VoteEvidence):
         data, model = _of_votes(board, evidence)
-        notes = notes_on_votes(evidence)
     else:
         data = [f"{evidence.theta.size} systems on {board.n_votes_} queries"]
         model = ["the mean of the metric; systems are compared on the same queries"]
-        notes = []
     accepted = evidence.comparisons.accepted
     leaders = listed(ranking.item_id[ranking.best == 1].tolist())
     short = [
@@ -70,15 +68,32 @@ def write_report(board: Any, evidence: Evidence) -> Report:
         Section("Items", [Table(head, rows), *rest, picture]),
         Section("Assumptions", [_ASSUMPTIONS]),
     ]
-    return write_page("Leaderboard", board, sections, warnings=notes)
+    return write_page("Leaderboard", board, sections, warnings=notes_on(evidence))
 
 
-def notes_on_votes(evidence: VoteEvidence) -> list[str]:
-    """Return warnings about what the votes leave unknown."""
+def notes_on(evidence: Evidence) -> list[str]:
+    """Return warnings about what the votes, or queries, leave unknown."""
+    notes = []
+    # All flips of so many signs, of which one and its opposite were seen.
+    least = 1 + int(np.ceil(-np.log2(1 - evidence.confidence)))
+    number = float(np.max(evidence.degrees)) + 1
+    if number < least and getattr(evidence, "judged", None) is None:
+        unit = "clusters" if isinstance(evidence, VoteEvidence) else "queries"
+        notes.append(
+            f"{number:g} {unit} decide no order, whatever they say: confidence="
+            f"{evidence.confidence:g} needs at least {least} of them."
+        )
+    if isinstance(evidence, VoteEvidence):
+        notes += _notes_on_votes(evidence)
+    return notes
+
+
+def _notes_on_votes(evidence: VoteEvidence) -> list[str]:
     votes, counts, notes = evidence.votes, evidence.counts, []
-    sizes = np.bincount(evidence.component)
+    component = votes.component
+    sizes = np.bincount(component)
     if sizes.size > 1:
-        apart = votes.items[evidence.component == sizes.argmin()]
+        apart = votes.items[component == sizes.argmin()]
         notes.append(
             f"The items fall apart into {sizes.size} groups that never met, not even "
             f"over others; one of them is {listed(apart.tolist())}. No order between "

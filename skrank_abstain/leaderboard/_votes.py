@@ -20,17 +20,15 @@ from skrank_abstain._validation import (
     IntArray,
     check_finite,
     is_blank,
+    is_missing,
     listed,
     shown,
 )
-from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import read_columns, read_pair_labels
 
 #: Needed columns, and their names in arenas of language models.
 _NEEDED = ("left", "right", "label")
 _OF_ARENAS = ("model_a", "model_b", "winner")
-#: With fewer clusters, or queries, the spread between them is poorly known.
-_FEW = 20
 #: Labels that arenas give to a tie of two bad answers.
 _BOTH_BAD = {"tie (bothbad)", "both_bad"}
 
@@ -253,24 +251,26 @@ def read_scores(frame: Any) -> tuple[NDArray[Any], FloatArray]:
             "frame must have a column of its own name for each of at least two "
             f"systems, got {listed(names)}."
         )
-    remedy = " Compare systems on the queries that all of them have."
-    columns = [
-        check_finite(frame[name], f"frame[{name!r}]", ("n_queries",), remedy=remedy)
-        for name in names
-    ]
+    columns = [np.asarray(frame[name]) for name in names]
     sizes = {column.size for column in columns}
     if len(sizes) > 1 or min(sizes) < 2:
         raise ValueError(
             "frame must have the same rows, at least two queries, in every column, got "
             f"columns of {listed(sorted(sizes))} values."
         )
-    n_queries = sizes.pop()
-    if n_queries < _FEW:
-        warn_user(
-            f"{n_queries} queries are fewer than {_FEW}: the spread of the means is "
-            "poorly known, few orders can be sure, and the promise is a rough one."
-        )
-    return _array_of_names(names), np.stack(columns, axis=1)
+    scores = np.stack(
+        [_metric(*column) for column in zip(names, columns, strict=True)], axis=1
+    )
+    return _array_of_names(names), scores[np.isfinite(scores).any(axis=1)]
+
+
+def _metric(name: Any, column: NDArray[Any]) -> FloatArray:
+    """Return the metric of a system on each query; NaN where it has none."""
+    missing = np.array([is_missing(value) for value in column.tolist()])
+    values = np.full(column.size, np.nan)
+    name = f"frame[{name!r}]"
+    values[~missing] = check_finite(column[~missing], name, ("n_queries",))
+    return values
 
 
 def number_names(sides: list[list[Any]], items: NDArray[Any]) -> list[IntArray]:
@@ -394,13 +394,8 @@ def _clusters(table: Mapping[str, list[Any]], name: str) -> IntArray:
             f"cluster must name a column with at least two values, got {name!r} "
             f"with {column[0]!r} alone: no spread between clusters can be seen."
         )
-    if len(every) < _FEW:
-        warn_user(
-            f"{name!r} has {len(every)} clusters; with fewer than {_FEW} the spread "
-            "between them is poorly known: few orders can be sure, and the promise is "
-            "a rough one."
-        )
-    return _positions(column, every)
+    # Numbers do not depend on the order of the votes, nor do draws by cluster.
+    return _positions(column, sorted(every, key=str))
 
 
 def _named(column: list[Any], name: str) -> list[Any]:

@@ -283,6 +283,22 @@ def test_systems_on_queries_are_compared_in_pairs():
             call()
 
 
+def test_systems_that_lack_queries_are_compared_on_those_of_both():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(scale=3, size=(60, 1)) + rng.normal(scale=0.1, size=(60, 3))
+    scores += [0.5, 0.2, 0.0]
+    scores[:30, 0] = np.nan  # A has other queries than C, beside a few
+    scores[35:, 2] = None
+    board = Leaderboard().fit_scores(dict(zip("ABC", scores.T, strict=True)))
+    places = {item.item_id: (item.place, item.votes) for item in board.ranking()}
+    assert places == {"A": (1, 30), "B": (2, 60), "C": (3, 35)}
+    assert board.decisions.accepted.tolist() == [True, False, True]
+    np.testing.assert_allclose(
+        board.strengths_ - board.strengths_[1], [0.3, 0, -0.2], atol=0.1
+    )
+    assert np.isfinite(board.covariance_).all()
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_systems_may_come_in_frames(library):
     values = np.random.default_rng(0).normal(size=(30, 2))
@@ -300,7 +316,9 @@ def test_systems_may_come_in_frames(library):
         ({"A": [1, 2]}, ValueError, "at least two systems"),
         ({"A": [1, 2], "B": [1]}, ValueError, "the same rows"),
         ({"A": [1], "B": [1]}, ValueError, "at least two queries"),
-        ({"A": [1, 2], "B": [1, np.nan]}, ValueError, "that all of them have"),
+        ({"A": [1, 2], "B": [1, np.inf]}, ValueError, r"frame\['B'\] must be finite"),
+        ({"A": [1, 2], "B": [np.nan, None]}, ValueError, "at least one of each"),
+        ({"A": [1, 2], "B": ["1", "2"]}, ValueError, "must hold numbers"),
     ],
 )
 def test_mistakes_in_scores_are_named(frame, error, message):
@@ -309,8 +327,15 @@ def test_mistakes_in_scores_are_named(frame, error, message):
 
 
 def test_few_queries_warn():
-    with pytest.warns(UserWarning, match="3 queries are fewer than 20"):
-        Leaderboard().fit_scores({"A": [1, 2, 4], "B": [3, 1, 2]})
+    scores = {"A": np.arange(5) + 9.0, "B": np.arange(5) % 2}
+    with pytest.warns(UserWarning, match="5 queries decide no order.* at least 6 of"):
+        assert not Leaderboard().fit_scores(scores).decisions.accepted.any()
+    enough = {"A": np.arange(6) + 9.0, "B": np.arange(6) % 2}
+    assert Leaderboard().fit_scores(enough).decisions.accepted.all()
+    votes = drawn(n_votes=500) | {"voter": np.arange(500) % 3}
+    with pytest.warns(UserWarning, match="3 clusters decide no order"):
+        board = Leaderboard().fit(votes, cluster="voter")
+    assert "3 clusters decide no order" in board.report()
 
 
 def test_groups_that_never_met_warn_and_are_not_ordered():
@@ -380,6 +405,20 @@ def test_a_board_that_is_not_fitted_says_so():
             getattr(Leaderboard(), name)
     with pytest.raises(NotFittedError):
         Leaderboard().ranking()
+
+
+def test_fits_of_the_same_votes_agree_in_any_order():
+    votes = drawn(np.linspace(0, 0.5, 10), n_votes=3000)
+    votes["voter"] = np.random.default_rng(0).integers(50, size=3000)
+    turned = np.random.default_rng(1).permutation(3000)
+    other = {name: column[turned] for name, column in votes.items()}
+    for cluster in (None, "voter"):
+        one = Leaderboard().fit(votes, cluster=cluster)
+        two = Leaderboard().fit(other, cluster=cluster)
+        pvalues = one.decisions.pvalue, two.decisions.pvalue
+        np.testing.assert_allclose(*pvalues, atol=0.002)
+    seeded = Leaderboard(random_state=1).fit(other).decisions.pvalue
+    assert not np.array_equal(seeded, Leaderboard().fit(votes).decisions.pvalue)
 
 
 def test_boards_survive_clone_and_pickle(board):

@@ -87,8 +87,7 @@ def test_weights_covariates_and_clusters_are_read():
         "home": [1, 1, 1],
         "reviewer": ["x", "y", "x"],
     }
-    with pytest.warns(UserWarning, match="'reviewer' has 2 clusters"):
-        votes = read_votes(table, covariates=["long", "home"], cluster="reviewer")
+    votes = read_votes(table, covariates=["long", "home"], cluster="reviewer")
     assert votes.weight.tolist() == [1, 0.5, 0]
     assert votes.covariates.tolist() == [[1, 1], [0, 1], [1, 1]]
     assert votes.cluster.tolist() == [0, 1, 0]
