@@ -77,6 +77,11 @@ class Leaderboard(Saved, BaseEstimator):
     control : {"familywise", "fdr"}, default="familywise"
         "fdr": ``1 - confidence`` is the expected share of false orders among those
         that are decided. Decides more pairs.
+    looks : {"once", "any"}, default="once"
+        How often the board is read. "once": the promise is about one fit, to votes
+        drawn without regard to the board. "any": it is about all fits together, while
+        votes or queries come in and whoever chose them, ``ask`` included; an order may
+        be kept once it is sure. "any" needs some 1.7 times the votes.
     prior : float, default=0.1
         Penalty on squared strengths. It keeps the strength of an item finite that won
         every time, and hardly moves one with many votes.
@@ -400,6 +405,59 @@ class Leaderboard(Saved, BaseEstimator):
             right_id=self.items_[found.right],
             place=evidence.place,
             pvalue=found.pvalue,
+        )
+
+    def more_needed(self) -> ItemDecisions:
+        """Return how many more votes, or queries, decide each pair of neighbours.
+
+        Returns
+        -------
+        decisions : ItemDecisions
+            The neighbours of the ranking, the stronger one on the left. ``more`` is the
+            number of further votes or queries, of the whole board and of the same kind,
+            with which the order is sure with a probability of one half: 0 if it is
+            sure, infinite if there is no difference.
+
+        Notes
+        -----
+        With k times as much data a difference of t standard errors is decided with
+        probability ``Phi((t sqrt(k) - c) / sqrt(k - 1))``, where c is what it takes
+        among the pairs that are open. Votes that ``ask`` chooses settle more.
+
+        Raises
+        ------
+        ValueError
+            If all pairs of the items do not fit into memory.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skrank_abstain.leaderboard import Leaderboard
+        >>> scores = np.random.default_rng(0).normal(size=(100, 3)) + [0.5, 0.2, 0]
+        >>> board = Leaderboard().fit_scores(dict(zip("ABC", scores.T)))
+        >>> [(pair.left_id, pair.right_id) for pair in board.more_needed()]
+        [('A', 'B'), ('B', 'C')]
+        >>> board.more_needed().more.astype(int)
+        array([0, 0])
+        """
+        every, evidence = self.decisions, self._known()
+        order = np.argsort(evidence.place)
+        n, upper, lower = order.size, order[:-1], order[1:]
+        first, last = np.minimum(upper, lower), np.maximum(upper, lower)
+        # All pairs are in the order of the first one, then of the second.
+        rows = first * (2 * n - first - 1) // 2 + last - first - 1
+        growth = evidence.growth(rows)
+        return ItemDecisions(
+            left=upper,
+            right=lower,
+            qid=every.qid[rows],
+            label=np.abs(every.label[rows]),
+            accepted=every.accepted[rows],
+            left_id=self.items_[upper],
+            right_id=self.items_[lower],
+            place=every.place,
+            pvalue=every.pvalue[rows],
+            more=np.ceil(self.n_votes_ * (growth - 1)),
         )
 
     def preference_graph(self) -> csr_array:

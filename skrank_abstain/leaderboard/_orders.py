@@ -96,7 +96,7 @@ class Resampled(Test):
     def growth(self, rows: IntArray, still_open: IntArray, alpha: float) -> FloatArray:
         largest = [self.by_chance(part).max(axis=0) for part in in_parts(still_open)]
         limit = np.quantile(np.max(largest, axis=0), 1 - alpha)
-        return np.asarray(ratio(limit, self.size[rows]) ** 2)
+        return _times(limit, self.size[rows])
 
 
 class Ratio(Resampled):
@@ -128,7 +128,7 @@ class Alone(Test):
         return np.asarray(2 * norm.sf(self.size))
 
     def growth(self, rows: IntArray, still_open: IntArray, alpha: float) -> FloatArray:
-        return np.asarray(ratio(norm.isf(alpha / 2), self.size[rows]) ** 2)
+        return _times(norm.isf(alpha / 2), self.size[rows])
 
 
 class Mixture(Test):
@@ -190,6 +190,11 @@ def ratio(difference: Any, error: FloatArray) -> FloatArray:
     found = np.zeros(error.shape)
     np.divide(difference, error, out=found, where=error > 0)
     return found
+
+
+def _times(limit: Any, size: FloatArray) -> FloatArray:
+    """Return with how many times as much data sizes reach a limit."""
+    return np.where(size > 0, ratio(limit, size) ** 2, np.inf)
 
 
 def number_of_draws(alpha: float) -> int:

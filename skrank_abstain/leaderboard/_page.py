@@ -20,11 +20,12 @@ from skrank_abstain.report import Picture, Report, Section, Table, write_page
 #: Rows of the table of items.
 _MOST = 100
 _ASSUMPTIONS = [
-    "Many votes, or queries, drawn without regard to what the board says. For votes "
-    "that it asked for itself the promise is an approximation.",
+    "Votes, or queries, are drawn without regard to what the board says; with "
+    'looks="any" it may have asked for them.',
     "Votes of different clusters are independent. Votes of one person that are counted "
     "one by one make the board too sure.",
-    "One strength per item: a circle of wins is noise to the model.",
+    "The log odds of a win are the difference of two strengths: one strength per item, "
+    "and no votes at random. A circle of wins is noise to the model.",
     "The figures are about voters, or queries, like these.",
 ]
 
@@ -149,9 +150,11 @@ def _promise(evidence: Evidence) -> list[str]:
             "Of the orders that are called sure, a share of "
             f"{1 - evidence.confidence:g} is expected to be false at most."
         ]
+    looks = "one look" if evidence.looks == "once" else "every look"
     return [
         f"With a probability of {evidence.confidence:g} none of all the orders that "
-        "are called sure is false, and all best and worst places hold at once.",
+        "are called sure is false, and all best and worst places hold at once, "
+        f"at {looks} at the board.",
         "The interval of a strength is about that item by itself.",
     ]
 

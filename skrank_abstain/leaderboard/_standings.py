@@ -108,6 +108,8 @@ class ItemDecisions(PairDecisions):
     ----------
     pvalue : ndarray of shape (n_pairs,), float64
         Of equal strengths, adjusted for all pairs.
+    more : ndarray of shape (n_pairs,), float64, or None
+        Votes, or queries, that are still needed, from ``Leaderboard.more_needed``.
     accepted : ndarray of shape (n_pairs,), bool
         Whether the order is sure: ``pvalue <= 1 - confidence``. An order that follows
         from two others is accepted by itself or not at all.
@@ -133,14 +135,15 @@ class ItemDecisions(PairDecisions):
     """
 
     pvalue: FloatArray = None  # type: ignore[assignment]
+    more: FloatArray | None = None
 
     def _measures(self) -> dict[str, FloatArray | None]:
-        return {**super()._measures(), "pvalue": self.pvalue}
+        return {**super()._measures(), "pvalue": self.pvalue, "more": self.more}
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         columns = {**super()._columns(), "pvalue": self.pvalue}
         del columns["qid"]
-        return columns
+        return columns if self.more is None else columns | {"more": self.more}
 
 
 def height_of(n_items: int) -> float:

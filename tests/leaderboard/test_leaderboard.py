@@ -177,6 +177,42 @@ def test_probabilities_are_those_of_the_votes():
             assert proba[inside, column].mean() == pytest.approx(share, abs=0.03)
 
 
+def test_any_look_decides_no_more_than_one_look():
+    votes = drawn(np.linspace(0, 2, 10), n_votes=2000)
+    votes["voter"] = np.arange(2000) % 50
+    for cluster in (None, "voter"):
+        once, always = (
+            Leaderboard(looks=looks).fit(votes, cluster=cluster).decisions
+            for looks in ("once", "any")
+        )
+        assert (once.accepted | ~always.accepted).all()
+        assert 0 < always.coverage < once.coverage
+    report = Leaderboard(looks="any").fit(votes).report()
+    assert "at every look" in report
+    assert "at one look" in Leaderboard().fit(votes).report()
+
+
+@pytest.mark.parametrize("looks", ["once", "any"])
+def test_neighbours_that_are_open_need_more_votes(looks):
+    board = Leaderboard(looks=looks).fit(drawn(n_votes=1000))
+    needed, ranking = board.more_needed(), board.ranking()
+    np.testing.assert_array_equal(needed.left_id, ranking.item_id[:-1])
+    np.testing.assert_array_equal(needed.right_id, ranking.item_id[1:])
+    np.testing.assert_array_equal(needed.more == 0, needed.accepted)
+    assert (needed.label == 1).all()
+    every = {
+        frozenset([pair.left_id, pair.right_id]): row
+        for row, pair in enumerate(board.decisions)
+    }
+    for pair, pvalue in zip(needed, needed.pvalue, strict=True):
+        row = every[frozenset([pair.left_id, pair.right_id])]
+        assert board.decisions.pvalue[row] == pvalue
+    assert "more" in needed.to_frame().columns
+    assert "more" not in board.decisions.to_frame().columns
+    same = Leaderboard().fit_scores({"A": np.arange(9.0), "B": np.arange(9.0)})
+    assert same.more_needed().more[0] == np.inf
+
+
 def test_the_score_is_the_mean_log_probability():
     votes = drawn(n_votes=300) | {"weight": np.arange(300.0)}
     board = Leaderboard().fit(votes)
@@ -367,6 +403,7 @@ def test_an_item_that_always_wins_warns_and_is_not_certain_after_few_votes():
         ({"confidence": 1.0}, ValueError, "confidence must be in"),
         ({"ties": "thurstone"}, ValueError, "ties must be one of 'rao_kupper'"),
         ({"control": "none"}, ValueError, "control must be one of"),
+        ({"looks": "daily"}, ValueError, "looks must be one of 'once', 'any'"),
         ({"prior": 0}, ValueError, "prior must be in"),
         ({"half_life": -1}, ValueError, "half_life must be in"),
     ],

@@ -248,3 +248,54 @@ def test_questions_about_the_top_leave_fewer_places_open_there_than_chance():
     )
     # Some 2 of 4 places, with a standard error of .5.
     assert spared.mean() > 2 * spared.std(ddof=1) / np.sqrt(spared.size)
+
+
+def rounds_of_votes(looks, seed, n_items=8, n_rounds=12):
+    """Return whether any look at votes that were asked for shows an order of equals."""
+    rng = np.random.default_rng(seed)
+    left, right = np.tile(np.triu_indices(n_items, 1), 10)
+    label = rng.choice([-1, 1], left.size)
+    for _ in range(n_rounds):
+        votes = {"left": left, "right": right, "label": label}
+        board = Leaderboard(looks=looks).fit(votes)
+        if board.decisions.accepted.any():
+            return True
+        questions = board.ask(100, per_pair=20)
+        left = np.append(left, questions.left)
+        right = np.append(right, questions.right)
+        label = np.append(label, rng.choice([-1, 1], len(questions)))
+    return False
+
+
+@pytest.mark.slow
+def test_looks_at_votes_that_were_asked_for_show_equals_in_an_order_once_not_any():
+    once, always = (
+        np.mean([rounds_of_votes(looks, seed) for seed in range(60)])
+        for looks in ("once", "any")
+    )
+    assert once > 0.2
+    assert always <= MOST_FALSE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("looks", ["once", "any"])
+def test_half_of_the_neighbours_are_decided_with_as_many_more_queries(looks):
+    truth, decided = np.arange(6) * 0.25, []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        scores = truth + rng.normal(size=(60, 6))
+        board = Leaderboard(looks=looks).fit_scores(dict(enumerate(scores.T)))
+        needed = board.more_needed()
+        for row in np.flatnonzero((needed.more > 0) & (needed.more < 400)):
+            # New queries have the differences that the old ones suggest.
+            centre = np.zeros(6)
+            centre[board.items_] = board.strengths_
+            fresh = centre + rng.normal(size=(int(needed.more[row]), 6))
+            every = np.concatenate([scores, fresh])
+            later = Leaderboard(looks=looks).fit_scores(dict(enumerate(every.T)))
+            pair = np.sort([needed.left[row], needed.right[row]])
+            found = later.decisions
+            same = (found.left == pair[0]) & (found.right == pair[1])
+            decided.append(found.accepted[same][0])
+    assert len(decided) > 50
+    assert np.mean(decided) == pytest.approx(0.5, abs=0.15)
