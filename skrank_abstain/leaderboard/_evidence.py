@@ -11,7 +11,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.leaderboard._fit import (
     VOTE_MODELS,
     Counts,
@@ -55,6 +55,8 @@ _CLUSTERS = 1000
 #: Variance of the normal mixture, of strengths in logits, and of a mean difference of
 #: metrics over its deviation.
 _LOGITS, _DEVIATIONS = 0.3, 0.03
+#: Votes below which an item is provisional.
+_PROVISIONAL = 10
 #: Least number of standard errors in the value of a question: two equals count, too.
 _LEAST = 0.3
 #: Items next to the leader that are tried in its place.
@@ -139,11 +141,35 @@ class Evidence(Value):
             found[left] = np.maximum(np.max(each, axis=0), 1)
         return found
 
+    @property
+    def provisional(self) -> BoolArray:
+        """Items with so few votes, or queries, that they must not lead."""
+        few = min(_PROVISIONAL, np.median(self.n_votes) / 2)
+        return np.asarray(self.n_votes < few)
+
     @cached_property
     def place(self) -> IntArray:
-        """Place of each item by its strength, 1 the strongest."""
-        place = np.empty(self.theta.size, dtype=np.int64)
-        place[np.argsort(-self.theta, kind="stable")] = np.arange(1, place.size + 1)
+        """Place of each item by its strength, 1 the strongest.
+
+        Provisional items stand behind all that they do not surely beat.
+        """
+        late, n = self.provisional, self.theta.size
+        rank = np.empty(n, dtype=np.int64)
+        rank[np.lexsort([-self.theta, late])] = np.arange(n)
+        if not late.any():
+            return rank + 1
+        found = self.comparisons
+        first, second = found.left[found.accepted], found.right[found.accepted]
+        won = np.where(found.difference[found.accepted] > 0, first, second)
+        above = np.zeros((n, n), dtype=bool)
+        above[won, first + second - won] = True
+        # The first in rank of those that no other item has to stand above.
+        blocked, place = above.sum(axis=0), np.empty(n, dtype=np.int64)
+        for number in range(1, n + 1):
+            item = np.where(blocked == 0, rank, n).argmin()
+            place[item] = number
+            blocked -= above[item]
+            blocked[item] = n
         return place
 
     @property
@@ -502,7 +528,10 @@ def find_fragility(evidence: VoteEvidence) -> Fragility:
     challenger that needs the fewest. Fits without them decide how many are enough: one
     vote less, in this order, is not.
     """
-    leader, *others = np.argsort(-evidence.theta, kind="stable")[: 1 + _CHALLENGERS]
+    leader = int(evidence.place.argmin())
+    weaker = np.flatnonzero(evidence.theta <= evidence.theta[leader])
+    order = weaker[np.argsort(-evidence.theta[weaker], kind="stable")]
+    others = order[order != leader][:_CHALLENGERS]
     inverse = evidence.inverse_information()
     influences = [_influence(evidence, inverse, leader, other) for other in others]
     leads = [evidence.theta[leader] - evidence.theta[other] for other in others]
@@ -557,5 +586,7 @@ def _successor(evidence: VoteEvidence, leader: int, removed: IntArray) -> int | 
     counts = count_votes(evidence.votes.take(kept))
     theta = fit_strengths(counts, evidence.model, evidence.prior).theta.copy()
     own, theta[leader] = theta[leader], -np.inf
+    # Stronger items are provisional, and may not lead.
+    theta[evidence.theta > evidence.theta[leader]] = -np.inf
     best = int(theta.argmax())
     return best if theta[best] >= own - _EQUAL else None

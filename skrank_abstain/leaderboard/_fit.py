@@ -37,6 +37,8 @@ from skrank_abstain.leaderboard._votes import Votes
 #: Beyond this many items systems are solved by conjugate gradients.
 DENSE = 1500
 _STEPS = 100
+#: Priors that cross-validation tries, and its folds.
+PRIORS, _FOLDS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0), 5
 #: Newton's method converges quadratically: a step that promises so little is the last.
 _SMALL = 1e-6
 
@@ -399,6 +401,27 @@ def fit_strengths(counts: Counts, model: VoteModel, prior: float) -> Strengths:
                 return at
         x = x + size * step
     return parts(x)
+
+
+def choose_prior(votes: Votes, model: VoteModel) -> float:
+    """Return the prior of `PRIORS` that foretells votes best, by cross-validation."""
+    # By what they say: the order of the votes must not matter.
+    keys = votes.weight, votes.label * np.sign(votes.right - votes.left)
+    ends = np.minimum(votes.left, votes.right), np.maximum(votes.left, votes.right)
+    order = np.lexsort([*votes.covariates.T, *keys, *ends])
+    unit = np.empty_like(order)
+    unit[order] = np.arange(order.size)
+    unit = unit if votes.cluster is None else votes.cluster
+    fold = np.random.default_rng(0).permutation(unit.max() + 1)[unit] % _FOLDS
+    total = np.zeros(len(PRIORS))
+    for number in range(min(_FOLDS, unit.max() + 1)):
+        kept, tried = (votes.take(rows) for rows in (fold != number, fold == number))
+        counts, others = count_votes(kept), count_votes(tried)
+        for k, prior in enumerate(PRIORS):
+            at = fit_strengths(counts, model, prior)
+            eta = eta_of(others, at)
+            total[k] += model.log_likelihood(eta, at.tau, others.weight)
+    return PRIORS[int(total.argmax())]
 
 
 def share_of_its_own(counts: Counts) -> float:

@@ -40,6 +40,7 @@ from skrank_abstain.leaderboard._evidence import (
 )
 from skrank_abstain.leaderboard._fit import (
     VOTE_MODELS,
+    choose_prior,
     count_votes,
     fit_strengths,
     share_of_its_own,
@@ -82,9 +83,11 @@ class Leaderboard(Saved, BaseEstimator):
         drawn without regard to the board. "any": it is about all fits together, while
         votes or queries come in and whoever chose them, ``ask`` included; an order may
         be kept once it is sure. "any" needs some 1.7 times the votes.
-    prior : float, default=0.1
+    prior : float or "cv", default=0.1
         Penalty on squared strengths. It keeps the strength of an item finite that won
-        every time, and hardly moves one with many votes.
+        every time, and hardly moves one with many votes. "cv" chooses it by
+        cross-validation, from .1 to 30, in some 30 fits: the next votes are foretold
+        better where there are few, and up to a sixth fewer orders are sure.
     half_life : float, default=None
         Age at which a vote counts half: in units of the column ``time``, in days if
         that holds dates. None: all votes count alike.
@@ -111,6 +114,8 @@ class Leaderboard(Saved, BaseEstimator):
         Tie parameter.
     n_votes_ : int
         Votes, or queries.
+    prior_ : float
+        The penalty, with votes.
     reliance_ : float
         How much the judges count, from 0 to 1; with judges alone.
     vote_worth_ : float
@@ -172,7 +177,7 @@ class Leaderboard(Saved, BaseEstimator):
         ties: str = "rao_kupper",
         control: str = "familywise",
         looks: str = "once",
-        prior: float = 0.1,
+        prior: Any = 0.1,
         half_life: float | None = None,
         random_state: Any = None,
     ) -> None:
@@ -242,20 +247,21 @@ class Leaderboard(Saved, BaseEstimator):
             half_life=half_life,
             labels=labels,
         )
-        counts, prior = count_votes(table), float(self.prior)
+        counts, model = count_votes(table), VOTE_MODELS[self.ties]
         if share_of_its_own(counts) < _NOTHING:
             raise ValueError(
                 "covariates must say something that items and other covariates do not, "
                 f"got {listed(covariates)}: the advantage of the left side, for one, "
                 "cannot be told from the strength of an item that is always there."
             )
-        fitted = fit_strengths(counts, VOTE_MODELS[self.ties], prior)
+        prior = choose_prior(table, model) if self.prior == "cv" else self.prior
+        fitted = fit_strengths(counts, model, prior)
         evidence = VoteEvidence(
             *options,
             theta=fitted.theta,
             votes=table,
             ties=self.ties,
-            prior=prior,
+            prior=float(prior),
             fitted=fitted,
         )
         if judges is not None:
@@ -265,6 +271,7 @@ class Leaderboard(Saved, BaseEstimator):
         self.covariates_ = tuple(covariates)
         self.coef_ = fitted.beta
         self.tau_ = fitted.tau
+        self.prior_ = float(prior)
         self.n_votes_ = int(table.left.size)
         return self
 
@@ -335,7 +342,8 @@ class Leaderboard(Saved, BaseEstimator):
         check_choice(self.ties, "ties", tuple(VOTE_MODELS))
         check_choice(self.control, "control", ("familywise", "fdr"))
         check_choice(self.looks, "looks", ("once", "any"))
-        check_positive(self.prior, "prior")
+        if self.prior != "cv":
+            check_positive(self.prior, "prior")
         # Fits of the same votes agree, unless somebody asks for other draws.
         random = check_random_state(
             0 if self.random_state is None else self.random_state
@@ -386,6 +394,7 @@ class Leaderboard(Saved, BaseEstimator):
             low=low,
             high=high,
             votes=evidence.n_votes[order],
+            provisional=evidence.provisional[order],
         )
 
     @property
@@ -597,7 +606,7 @@ class Leaderboard(Saved, BaseEstimator):
             information_of(theta, model, self.tau_),
             n=check_positive_int(n, "n"),
             per_pair=check_positive_int(per_pair, "per_pair"),
-            leader=int(theta.argmax()) if objective == "top" else None,
+            leader=int(evidence.place.argmin()) if objective == "top" else None,
         )
         difference = theta[left] - theta[right]
         return Questions(

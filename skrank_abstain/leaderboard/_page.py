@@ -14,6 +14,7 @@ from skrank_abstain.leaderboard._standings import (
     LeaderboardDisplay,
     Standings,
     height_of,
+    named,
 )
 from skrank_abstain.report import Picture, Report, Section, Table, write_page
 
@@ -39,7 +40,7 @@ def write_report(board: Any, evidence: Evidence) -> Report:
         data = [f"{evidence.theta.size} systems on {board.n_votes_} queries"]
         model = ["the mean of the metric; systems are compared on the same queries"]
     accepted = evidence.comparisons.accepted
-    leaders = listed(ranking.item_id[ranking.best == 1].tolist())
+    leaders = ", ".join(map(str, ranking.item_id[ranking.best == 1]))
     short = [
         f"{int(accepted.sum())} of {accepted.size} orders of two items are sure",
         f"{int(ranking.open.sum())} of {len(ranking)} places are open",
@@ -47,10 +48,10 @@ def write_report(board: Any, evidence: Evidence) -> Report:
     ]
     head = ("item", "place", "best", "worst", "strength", "from", "to", "votes")
     rows = [
-        [str(item.item_id), str(item.place), str(item.best), str(item.worst)]
+        [name, str(item.place), str(item.best), str(item.worst)]
         + [f"{number:.3f}" for number in (item.score, item.low, item.high)]
         + [str(item.votes)]
-        for item in islice(ranking, _MOST)
+        for name, item in islice(zip(named(ranking), ranking, strict=True), _MOST)
     ]
     more = len(ranking) - len(rows)
     rest = [f"{more} more items."] if more else []

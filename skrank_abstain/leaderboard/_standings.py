@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.displays import GREY, PALETTE, Display
 from skrank_abstain.pairs import SHOWN, PairDecisions, Ranking, html_of_rows
 
@@ -31,6 +31,7 @@ class Standing(NamedTuple):
     low: float
     high: float
     votes: int
+    provisional: bool
     best: int
     worst: int
     open: bool
@@ -42,14 +43,14 @@ class Standings(Ranking):
 
     Iterating over it yields a named tuple for each item. Its fields are the columns of
     ``to_frame`` and ``to_dicts``: ``place``, ``item_id``, ``score``, ``low``,
-    ``high``, ``votes``, ``best``, ``worst``, ``open``.
+    ``high``, ``votes``, ``provisional``, ``best``, ``worst``, ``open``.
 
     Attributes
     ----------
     item_id : ndarray of shape (n_items,)
         Names.
     place : ndarray of shape (n_items,), int64
-        1 is the strongest.
+        1 is the strongest that is not provisional.
     score : ndarray of shape (n_items,), float64
         Strength: logits less their mean, or the mean of a metric.
     low, high : ndarray of shape (n_items,), float64
@@ -57,6 +58,9 @@ class Standings(Ranking):
         not say whether an order is sure: ``best`` and ``worst`` do.
     votes : ndarray of shape (n_items,), int64
         Votes, or queries, about the item.
+    provisional : ndarray of shape (n_items,), bool
+        Items with fewer than 10 votes, or queries, and fewer than half as many as
+        most: they stand behind all that they do not surely beat.
     best, worst : ndarray of shape (n_items,), int64
         Best and worst place that the sure orders, and what follows from them, leave
         open, for all items at once; ``best <= place <= worst``.
@@ -76,6 +80,7 @@ class Standings(Ranking):
     low: FloatArray
     high: FloatArray
     votes: IntArray
+    provisional: BoolArray
 
     def __iter__(self) -> Iterator[Any]:
         columns = [column.tolist() for column in self._columns().values()]
@@ -92,7 +97,7 @@ class Standings(Ranking):
         bounds = zip(first["best"], first["worst"], strict=True)
         texts: dict[str, Iterable[Any] | None] = {
             "place": first["place"],
-            "item": first["item_id"],
+            "item": named(self)[:SHOWN],
             "places left open": [f"{a} to {b}" if a < b else "" for a, b in bounds],
             "votes": first["votes"],
         }
@@ -144,6 +149,14 @@ class ItemDecisions(PairDecisions):
         columns = {**super()._columns(), "pvalue": self.pvalue}
         del columns["qid"]
         return columns if self.more is None else columns | {"more": self.more}
+
+
+def named(standings: Standings) -> list[str]:
+    """Return the names of the items, and which ones are provisional."""
+    marks = np.where(standings.provisional, " (provisional)", "")
+    return [
+        f"{name}{mark}" for name, mark in zip(standings.item_id, marks, strict=True)
+    ]
 
 
 def height_of(n_items: int) -> float:
@@ -245,7 +258,7 @@ class LeaderboardDisplay(Display):
             # The names are the user's: a dollar sign is no formula.
             ax.set_yticks(
                 shown.place,
-                [str(name) for name in shown.item_id],
+                named(shown),
                 fontsize=min(8.5, 0.8 * 72 * (_HIGHEST - 1.6) / n),
                 parse_math=False,
             )

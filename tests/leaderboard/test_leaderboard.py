@@ -87,7 +87,7 @@ def test_a_ranking_has_the_places_of_decisions(board):
 def test_results_are_tables(board):
     frame = board.ranking().to_frame()
     assert list(frame) == [
-        *("place", "item_id", "score", "low", "high", "votes"),
+        *("place", "item_id", "score", "low", "high", "votes", "provisional"),
         *("best", "worst", "open"),
     ]
     rows = board.ranking().to_dicts()
@@ -175,6 +175,62 @@ def test_probabilities_are_those_of_the_votes():
             inside = bins == b
             share = np.mean(fresh["label"][inside] == label)
             assert proba[inside, column].mean() == pytest.approx(share, abs=0.03)
+
+
+def with_newcomers():
+    """Return votes on six items, and on Y and Z, which won all of three and nine."""
+    votes = drawn(np.array([1.0, 0.8, 0.6, 0, -1, -3]), n_votes=3000)
+    return {
+        "left": np.concatenate([votes["left"], list("YYY"), list("Z" * 9)]),
+        "right": np.concatenate([votes["right"], list("ABC"), list("FAFAFAFAF")]),
+        "label": np.append(votes["label"], np.ones(12, dtype=int)),
+    }
+
+
+@pytest.mark.filterwarnings("ignore:.* every time")
+def test_items_with_few_votes_do_not_lead():
+    board = Leaderboard().fit(with_newcomers())
+    ranking = board.ranking()
+    strongest = board.items_[np.argsort(-board.strengths_)[:2]]
+    assert set(strongest) == {"Y", "Z"}
+    assert ranking.item_id[ranking.provisional].tolist() == ["Z", "Y"]
+    assert ranking.item_id[0] == "A"
+    # They surely beat E and F.
+    assert ranking.item_id[-4:].tolist() == ["Z", "Y", "E", "F"]
+    assert (ranking.best <= ranking.place).all()
+    assert (ranking.place <= ranking.worst).all()
+    assert ranking.place.tolist() == list(range(1, 9))
+    assert board.fragility().leader == "A"
+    assert board.fragility().successor not in ("Y", "Z")
+    top = board.ask(5, objective="top")
+    assert all("A" in (pair.left_id, pair.right_id) for pair in top)
+    assert "Y (provisional)" in board.report()
+    assert "Y (provisional)" in ranking._repr_html_()
+    few = {"left": list("ABC"), "right": list("BCA"), "label": [1, 1, 0]}
+    alone = Leaderboard().fit(few)
+    np.testing.assert_array_equal(
+        alone.ranking().item_id, alone.items_[np.argsort(-alone.strengths_)]
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.* every time")
+def test_a_prior_by_cross_validation_foretells_the_next_votes_best():
+    fresh = drawn(STRENGTHS / 4, n_votes=20_000, seed=1)
+    votes = drawn(STRENGTHS / 4, n_votes=60)
+    board = Leaderboard(prior="cv").fit(votes)
+    scores = {
+        prior: Leaderboard(prior=prior).fit(votes).score(fresh)
+        for prior in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+    }
+    assert board.prior_ in scores
+    assert board.score(fresh) > scores[0.1]
+    turned = {name: column[::-1] for name, column in votes.items()}
+    assert Leaderboard(prior="cv").fit(turned).prior_ == board.prior_
+    many = Leaderboard(prior="cv").fit(drawn(STRENGTHS * 2, n_votes=20_000))
+    assert many.prior_ < 3
+    votes["voter"] = np.arange(60) % 3
+    with pytest.warns(UserWarning, match="3 clusters"):
+        assert Leaderboard(prior="cv").fit(votes, cluster="voter").prior_ in scores
 
 
 def test_any_look_decides_no_more_than_one_look():
