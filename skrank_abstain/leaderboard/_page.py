@@ -57,9 +57,9 @@ def write_report(board: Any, evidence: Evidence) -> Report:
     rest = [f"{more} more items."] if more else []
     picture = Picture(
         alt=f"{len(ranking)} items by strength and place, with the places left open",
-        caption="A bar reaches from the best to the worst place that is left open; a "
-        "line across is the interval of the strength.",
-        size=(6, height_of(len(ranking))),
+        caption="Left: strengths, each with its interval. Right: places, and bars from "
+        "the best to the worst that is left open.",
+        size=(7, height_of(len(ranking))),
         draw=partial(_draw, ranking=ranking),
     )
     sections = [

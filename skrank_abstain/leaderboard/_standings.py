@@ -166,12 +166,12 @@ def height_of(n_items: int) -> float:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LeaderboardDisplay(Display):
-    """Items of a board by strength and place, with what is open of both.
+    """Items of a board: their strengths on the left, their places on the right.
 
-    A marker stands at the strength of an item and at its place. The thin line across is
-    the interval of the strength, by itself; the broad bar up and down reaches from the
-    best to the worst place, for all items at once. Items whose bars overlap in height
-    may stand in either order. Make one with `from_estimator`.
+    A dot is the strength of an item, and the line through it the interval of this
+    strength by itself. On the right a dot is the place, and the bar reaches from the
+    best to the worst one that is left open, for all items at once. Make one with
+    `from_estimator`.
 
     Parameters
     ----------
@@ -187,7 +187,9 @@ class LeaderboardDisplay(Display):
     intervals_ : matplotlib LineCollection
         The intervals of the strengths.
     markers_ : matplotlib PathCollection
-    ax_, figure_ : matplotlib Axes and Figure
+        The strengths.
+    ax_, places_ax_, figure_ : matplotlib Axes and Figure
+        Of the strengths, of the places, and both.
 
     Examples
     --------
@@ -198,8 +200,6 @@ class LeaderboardDisplay(Display):
     >>> [text.get_text() for text in display.ax_.get_yticklabels()]
     ['A', 'B', 'C']
     """
-
-    legend_columns = 3
 
     standings: Standings
     name: str | None = None
@@ -234,24 +234,29 @@ class LeaderboardDisplay(Display):
         return height_of(len(self.standings))
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
-        shown, ax = self.standings, self.ax_
-        style: dict[str, Any] = {"color": GREY, "alpha": 0.4, "linewidth": 3}
-        # Longer than the places, so that one that is certain has a bar to see.
-        ends = shown.best - 0.3, shown.worst + 0.3
-        style |= {"label": "places open"} | kwargs
-        self.bars_ = ax.vlines(shown.score, *ends, **style)
+        shown, ax, n = self.standings, self.ax_, len(self.standings)
         self.intervals_ = ax.hlines(
-            shown.place,
-            shown.low,
-            shown.high,
-            color=PALETTE[0],
-            linewidth=1,
-            label="interval of the strength",
+            shown.place, shown.low, shown.high, color=PALETTE[0]
         )
-        self.markers_ = ax.scatter(
-            shown.score, shown.place, color=PALETTE[0], s=14, zorder=3, label="place"
+        self.markers_ = ax.scatter(shown.score, shown.place, color=PALETTE[0], s=14)
+        spec = ax.get_subplotspec()
+        if spec is None:
+            self.places_ax_ = ax.inset_axes([1.03, 0, 1, 1], sharey=ax)
+        else:
+            halves = spec.subgridspec(1, 2, wspace=0.05)
+            ax.set_subplotspec(halves[0])
+            self.places_ax_ = self.figure_.add_subplot(halves[1], sharey=ax)
+        # Wider than the places, so that one that is certain has a bar to see.
+        ends = shown.best - 0.4, shown.worst + 0.4
+        style: dict[str, Any] = {"color": GREY, "alpha": 0.5, "linewidth": 4}
+        self.bars_ = self.places_ax_.hlines(shown.place, *ends, **style | kwargs)
+        self.places_ax_.scatter(
+            shown.place, shown.place, color=PALETTE[0], s=14, zorder=3
         )
-        n = len(shown)
+        self.places_ax_.tick_params(labelleft=False, left=False)
+        self.places_ax_.xaxis.get_major_locator().set_params(integer=True)
+        self.places_ax_.set(xlabel="places left open", xlim=(0.2, n + 0.8))
+        self.places_ax_.grid(axis="x", linewidth=0.4)
         if n > _MOST_NAMES:
             ax.set_yticks([])
         else:
@@ -262,11 +267,7 @@ class LeaderboardDisplay(Display):
                 fontsize=min(8.5, 0.8 * 72 * (_HIGHEST - 1.6) / n),
                 parse_math=False,
             )
-        ax.set(
-            xlabel="strength",
-            ylabel="item, first place on top",
-            # Upside down: place 1 on top, where lists begin.
-            ylim=(n + 0.8, 0.2),
-        )
+        # Upside down: place 1 on top, where lists begin.
+        ax.set(xlabel="strength", ylim=(n + 0.8, 0.2))
         if name is not None:
-            ax.set_title(name, parse_math=False)
+            ax.set_title(name, parse_math=False, loc="left")

@@ -203,10 +203,11 @@ def test_items_with_few_votes_do_not_lead():
     assert board.fragility().leader == "A"
     assert board.fragility().successor not in ("Y", "Z")
     top = board.ask(5, objective="top")
-    assert all("A" in (pair.left_id, pair.right_id) for pair in top)
+    # They may be first.
+    assert {"Y", "Z"} & {*top.left_id, *top.right_id}
     assert "Y (provisional)" in board.report()
     assert "Y (provisional)" in ranking._repr_html_()
-    few = {"left": list("ABC"), "right": list("BCA"), "label": [1, 1, 0]}
+    few = {"left": list("ABC"), "right": list("BCA"), "label": [1, 1, -1]}
     alone = Leaderboard().fit(few)
     np.testing.assert_array_equal(
         alone.ranking().item_id, alone.items_[np.argsort(-alone.strengths_)]
