@@ -359,13 +359,13 @@ class ScoreEvidence(Evidence):
         systems = Systems(self.scores, *self.pairs, alpha)
         n_draws = number_of_draws(alpha)
         rng = np.random.default_rng(self.seed)
-        tests: list[Test] = [
-            Flipped(systems, n_draws, rng),
-            Bootstrapped(systems, n_draws, rng),
-        ]
+        n_queries = len(self.scores)
+        equal = np.full(n_queries, 1 / n_queries)
+        times = rng.multinomial(n_queries, equal, n_draws).T.astype(np.float32)
+        signs = random_signs(n_queries, n_draws, rng)
+        tests: list[Test] = [Flipped(systems, signs), Bootstrapped(systems, times)]
         if self.looks == "any":
-            size = np.abs(systems.mean) * np.sqrt(systems.number)
-            tests.append(Mixture(size, _DEVIATIONS * systems.number))
+            tests.append(Mixture(systems.ratio, _DEVIATIONS * systems.number))
         return tests
 
 

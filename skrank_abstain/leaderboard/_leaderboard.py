@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -53,6 +53,7 @@ from skrank_abstain.leaderboard._votes import (
     read_judges,
     read_scores,
     read_votes,
+    split_votes,
 )
 from skrank_abstain.report import Report
 from skrank_abstain.review import Questions
@@ -108,6 +109,8 @@ class Leaderboard(Saved, BaseEstimator):
         Effects of the covariates on the side of the left item.
     coef_interval_ : ndarray of shape (n_covariates, 2), float64
         Interval of each, at ``confidence``.
+    boards_ : dict
+        A fitted board for each category of votes, with ``by``.
     covariates_ : tuple of str
         Their names.
     tau_ : float
@@ -198,6 +201,7 @@ class Leaderboard(Saved, BaseEstimator):
         cluster: str | None = None,
         labels: Any = None,
         judges: Any = None,
+        by: str | None = None,
     ) -> Self:
         """Fit the strengths.
 
@@ -222,6 +226,9 @@ class Leaderboard(Saved, BaseEstimator):
             Votes of automatic judges, in the same columns; ``votes`` are then people's.
             ``vote_id`` names the battle in both tables: judges need some battles that
             people voted on, and others. Not with covariates.
+        by : str, default=None
+            Column with the category of a vote, such as the language of the prompt:
+            each gets a board of its own in ``boards_``, without judges.
 
         Returns
         -------
@@ -236,7 +243,7 @@ class Leaderboard(Saved, BaseEstimator):
             itself, a vote id occurs twice, or the effect of a covariate cannot be told
             from the strengths.
         """
-        options = self._checked_options()
+        promise = self._checked_options()
         half_life = self.half_life
         if half_life is not None:
             half_life = check_positive(half_life, "half_life")
@@ -257,7 +264,7 @@ class Leaderboard(Saved, BaseEstimator):
         prior = choose_prior(table, model) if self.prior == "cv" else self.prior
         fitted = fit_strengths(counts, model, prior)
         evidence = VoteEvidence(
-            *options,
+            *promise,
             theta=fitted.theta,
             votes=table,
             ties=self.ties,
@@ -268,6 +275,12 @@ class Leaderboard(Saved, BaseEstimator):
             evidence = self._judged(evidence, votes, judges, labels)
         self._take(evidence, table.items)
         self._labels = labels
+        parts = {} if by is None else split_votes(votes, by)
+        options = {"covariates": covariates, "cluster": cluster, "labels": labels}
+        self.boards_ = {
+            category: clone(self).fit(part, **options)
+            for category, part in parts.items()
+        }
         self.covariates_ = tuple(covariates)
         self.coef_ = fitted.beta
         self.tau_ = fitted.tau
@@ -416,16 +429,43 @@ class Leaderboard(Saved, BaseEstimator):
             pvalue=found.pvalue,
         )
 
+    def by_category(self) -> dict[str, list[Any]]:
+        """Return the places of the items in each category of votes, as columns.
+
+        Returns
+        -------
+        columns : dict of str to list
+            ``item_id``, ``all`` and a column for each category: "2 to 4" says from
+            which to which place, "" that there are no votes. ``pandas.DataFrame`` makes
+            a frame of it.
+
+        Notes
+        -----
+        Each column keeps its promise by itself; k of them hold at once with a
+        probability of at least ``1 - k (1 - confidence)``.
+        """
+        items = self.ranking().item_id.tolist()
+        table: dict[str, list[Any]] = {"item_id": items}
+        for name, board in ({"all": self} | self.boards_).items():
+            places = {
+                item.item_id: f"{item.best} to {item.worst}"
+                if item.open
+                else f"{item.best}"
+                for item in board.ranking()
+            }
+            table[str(name)] = [places.get(item, "") for item in items]
+        return table
+
     def more_needed(self) -> ItemDecisions:
         """Return how many more votes, or queries, decide each pair of neighbours.
 
         Returns
         -------
         decisions : ItemDecisions
-            The neighbours of the ranking, the stronger one on the left. ``more`` is the
-            number of further votes or queries, of the whole board and of the same kind,
-            with which the order is sure with a probability of one half: 0 if it is
-            sure, infinite if there is no difference.
+            The neighbours of the ranking, from the top. ``more`` is the number of
+            further votes or queries, of the whole board and of the same kind, with
+            which the order is sure with a probability of one half: 0 if it is sure,
+            infinite if there is no difference.
 
         Notes
         -----
@@ -449,25 +489,13 @@ class Leaderboard(Saved, BaseEstimator):
         >>> board.more_needed().more.astype(int)
         array([0, 0])
         """
-        every, evidence = self.decisions, self._known()
+        evidence = self._known()
         order = np.argsort(evidence.place)
-        n, upper, lower = order.size, order[:-1], order[1:]
-        first, last = np.minimum(upper, lower), np.maximum(upper, lower)
+        first, last = np.sort([order[:-1], order[1:]], axis=0)
         # All pairs are in the order of the first one, then of the second.
-        rows = first * (2 * n - first - 1) // 2 + last - first - 1
-        growth = evidence.growth(rows)
-        return ItemDecisions(
-            left=upper,
-            right=lower,
-            qid=every.qid[rows],
-            label=np.abs(every.label[rows]),
-            accepted=every.accepted[rows],
-            left_id=self.items_[upper],
-            right_id=self.items_[lower],
-            place=every.place,
-            pvalue=every.pvalue[rows],
-            more=np.ceil(self.n_votes_ * (growth - 1)),
-        )
+        rows = first * (2 * order.size - first - 1) // 2 + last - first - 1
+        more = np.ceil(self.n_votes_ * (evidence.growth(rows) - 1))
+        return replace(self.decisions.take(rows), more=more)
 
     def preference_graph(self) -> csr_array:
         """Return the sure orders that do not follow from others.

@@ -33,26 +33,7 @@ _FLOOR = 1e-3
 Single = NDArray[np.float32]
 
 
-class Test(ABC):
-    """How sure the order of each pair is."""
-
-    @abstractmethod
-    def pvalues(self, control: str) -> FloatArray:
-        """Return p-values of all pairs, adjusted for their number."""
-
-    @abstractmethod
-    def growth(self, rows: IntArray, still_open: IntArray, alpha: float) -> FloatArray:
-        """Return how many times as much data decide pairs, with probability one half.
-
-        Parameters
-        ----------
-        rows, still_open : ndarray of int64
-            Numbers of the pairs, and of all pairs that are open.
-        alpha : float
-        """
-
-
-class Resampled(Test):
+class Resampled(ABC):
     """Sizes of differences beside draws of what chance makes of them.
 
     Attributes
@@ -61,13 +42,14 @@ class Resampled(Test):
         0 for pairs that cannot be compared.
     """
 
-    size: FloatArray
+    size: Any
 
     @abstractmethod
     def by_chance(self, rows: IntArray) -> Single:
         """Return sizes of pairs without a difference, shape (n_rows, n_draws)."""
 
     def pvalues(self, control: str) -> FloatArray:
+        """Return p-values of all pairs, adjusted for their number."""
         pvalue = np.ones(self.size.size)
         order = np.argsort(self.size, kind="stable")
         order = order[self.size[order] > 0]
@@ -94,35 +76,36 @@ class Resampled(Test):
         return pvalue
 
     def growth(self, rows: IntArray, still_open: IntArray, alpha: float) -> FloatArray:
+        """Return how many times as much data decide pairs, with probability one half.
+
+        ``still_open`` are the numbers of all pairs that are not decided.
+        """
         largest = [self.by_chance(part).max(axis=0) for part in in_parts(still_open)]
         limit = np.quantile(np.max(largest, axis=0), 1 - alpha)
         return _times(limit, self.size[rows])
 
 
+@dataclass
 class Ratio(Resampled):
     """Draws of the strengths of all items, (n_items, n_draws), over given errors."""
 
-    def __init__(
-        self,
-        size: FloatArray,
-        draws: Single,
-        error: FloatArray,
-        left: IntArray,
-        right: IntArray,
-    ) -> None:
-        self.size, self.draws, self.left, self.right = size, draws, left, right
-        self.precision = ratio(1.0, error).astype(np.float32)
+    size: FloatArray
+    draws: Single
+    error: FloatArray
+    left: IntArray
+    right: IntArray
 
     def by_chance(self, rows: IntArray) -> Single:
         found = self.draws[self.left[rows]] - self.draws[self.right[rows]]
-        return np.asarray(np.abs(found) * self.precision[rows, None])
+        precision = ratio(1.0, self.error[rows]).astype(np.float32)
+        return np.asarray(np.abs(found) * precision[:, None])
 
 
-class Alone(Test):
+@dataclass
+class Alone:
     """The normal distribution of each ratio, without regard to their number."""
 
-    def __init__(self, size: FloatArray) -> None:
-        self.size = size
+    size: FloatArray
 
     def pvalues(self, control: str) -> FloatArray:
         return np.asarray(2 * norm.sf(self.size))
@@ -131,7 +114,8 @@ class Alone(Test):
         return _times(norm.isf(alpha / 2), self.size[rows])
 
 
-class Mixture(Test):
+@dataclass
+class Mixture:
     """A normal mixture of likelihood ratios, which holds at every look [1]_.
 
     Attributes
@@ -147,8 +131,8 @@ class Mixture(Test):
        Logarithm". Annals of Mathematical Statistics 41.
     """
 
-    def __init__(self, size: FloatArray, information: FloatArray) -> None:
-        self.size, self.information = size, information
+    size: FloatArray
+    information: FloatArray
 
     def evidence(self, rows: Any, times: Any = 1.0) -> FloatArray:
         """Return logarithms of the ratios, with so many times as much data."""
@@ -178,6 +162,9 @@ class Mixture(Test):
             enough = self.evidence(rows, middle) >= limit
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         return high
+
+
+Test = Resampled | Alone | Mixture
 
 
 def in_parts(rows: IntArray) -> list[IntArray]:
@@ -242,9 +229,9 @@ class Systems:
     ----------
     number : ndarray of shape (n_pairs,)
         Queries of both.
-    mean : ndarray of shape (n_pairs,)
-        Mean difference over the deviation; 0 for pairs with so few queries that no
-        flip of signs is rarer than ``alpha``.
+    mean, ratio : ndarray of shape (n_pairs,)
+        Mean difference over the deviation, and over its standard error, without sign.
+        0 for pairs with so few queries that no flip of signs is rarer than ``alpha``.
     """
 
     def __init__(
@@ -255,6 +242,7 @@ class Systems:
         found = [self.standardised(rows)[2:] for rows in parts]
         self.number, self.mean = np.hstack(found)
         self.mean[2.0 ** (1 - self.number) > alpha] = 0
+        self.ratio = np.abs(self.mean) * np.sqrt(self.number)
 
     def standardised(self, rows: IntArray) -> tuple[FloatArray, ...]:
         """Return differences of mean 0 and variance 1, where there are any, and more.
@@ -277,6 +265,7 @@ class Systems:
         return found / unit[:, None], both, number, mean / unit
 
 
+@dataclass
 class Flipped(Resampled):
     """Signs of the differences on queries are flipped.
 
@@ -284,13 +273,12 @@ class Flipped(Resampled):
     much sure.
     """
 
-    def __init__(
-        self, systems: Systems, n_draws: int, rng: np.random.Generator
-    ) -> None:
-        self.systems = systems
-        self.signs = random_signs(systems.scores.shape[1], n_draws, rng)
-        number, mean = systems.number, systems.mean
-        self.size = np.abs(mean) * np.sqrt(number / (1 + mean**2))
+    systems: Systems
+    signs: Single
+
+    @property
+    def size(self) -> FloatArray:
+        return np.asarray(self.systems.ratio / np.sqrt(1 + self.systems.mean**2))
 
     def by_chance(self, rows: IntArray) -> Single:
         found, both, number, mean = self.systems.standardised(rows)
@@ -299,21 +287,19 @@ class Flipped(Resampled):
         return np.asarray(np.abs(found.astype(np.float32) @ self.signs))
 
 
+@dataclass
 class Bootstrapped(Resampled):
     """Queries are drawn again, and differences go by the deviation in the draw.
 
     It errs where queries are few.
     """
 
-    def __init__(
-        self, systems: Systems, n_draws: int, rng: np.random.Generator
-    ) -> None:
-        self.systems = systems
-        n_queries = systems.scores.shape[1]
-        equal = np.full(n_queries, 1 / n_queries)
-        times = rng.multinomial(n_queries, equal, n_draws).T
-        self.times = times.astype(np.float32)
-        self.size = np.abs(systems.mean) * np.sqrt(systems.number)
+    systems: Systems
+    times: Single
+
+    @property
+    def size(self) -> FloatArray:
+        return np.asarray(self.systems.ratio)
 
     def by_chance(self, rows: IntArray) -> Single:
         found, both, _, _ = self.systems.standardised(rows)

@@ -166,6 +166,21 @@ def read_votes(
     )
 
 
+def split_votes(votes: Any, by: str) -> dict[Any, dict[str, list[Any]]]:
+    """Return the columns of the votes of each value of a column."""
+    table = _open(votes)
+    category = _named(_column(table, by, "by"), by)
+    rows: dict[Any, list[int]] = {name: [] for name in sorted(set(category), key=str)}
+    for row, name in enumerate(category):
+        rows[name].append(row)
+    return {
+        name: {
+            column: [values[row] for row in some] for column, values in table.items()
+        }
+        for name, some in rows.items()
+    }
+
+
 def read_judges(
     judges: Any, votes: Any, people: Votes, labels: Any = None
 ) -> tuple[Votes, IntArray]:
