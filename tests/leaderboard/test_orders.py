@@ -183,7 +183,7 @@ def some_systems(n_queries=8, n=4, missing=0.0, seed=0):
     return scores, Systems(scores, *np.triu_indices(n, 1), 0.05)
 
 
-def tests_of(systems, n_draws=2000):
+def both_tests(systems, n_draws=2000):
     """Return both tests of systems."""
     rng, n = np.random.default_rng(0), systems.scores.shape[1]
     times = rng.multinomial(n, np.full(n, 1 / n), n_draws).T.astype(np.float32)
@@ -194,7 +194,7 @@ def tests_of(systems, n_draws=2000):
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_sizes_of_systems_are_those_of_queries_that_both_have(missing):
     scores, systems = some_systems(20, missing=missing)
-    flipped, again = tests_of(systems, 50)
+    flipped, again = both_tests(systems, 50)
     flips, draws = (test.by_chance(np.arange(6)) for test in (flipped, again))
     for row, (i, j) in enumerate(combinations(range(4), 2)):
         difference = scores[:, i] - scores[:, j]
@@ -216,7 +216,7 @@ def test_two_systems_are_compared_by_all_flips():
     scores, systems = some_systems(6, n=2)
     d = scores[:, 0] - scores[:, 1]
     sums = [abs(np.dot(ways, d)) for ways in product((-1, 1), repeat=6)]
-    test, _ = tests_of(systems)
+    test, _ = both_tests(systems)
     share = np.mean(np.array(sums) >= abs(d.sum()) * (1 - 1e-9))
     # The signs as seen, and all of them turned, count once.
     assert test.pvalues("familywise")[0] == pytest.approx(share)
@@ -226,7 +226,7 @@ def test_systems_apart_by_a_constant_are_certain_and_the_same_are_not_ordered():
     base = np.random.default_rng(0).normal(size=30)
     scores = np.stack([base, base + 0.2, base], axis=1)
     systems = Systems(scores, *np.triu_indices(3, 1), 0.05)
-    for test in tests_of(systems):
+    for test in both_tests(systems):
         p = test.pvalues("familywise")
         np.testing.assert_array_equal(p <= 0.05, [True, False, True])
         assert p[1] == 1
@@ -237,7 +237,7 @@ def test_systems_without_a_query_of_both_are_not_ordered():
     scores[:10, 0] = np.arange(10)
     scores[10:, 1] = 100 + np.arange(10)
     systems = Systems(scores, np.array([0]), np.array([1]), 0.05)
-    assert [test.pvalues("fdr")[0] for test in tests_of(systems)] == [1, 1]
+    assert [test.pvalues("fdr")[0] for test in both_tests(systems)] == [1, 1]
 
 
 def test_the_mixture_is_the_mean_of_likelihood_ratios():
