@@ -364,6 +364,10 @@ class ScoreEvidence(Evidence):
         times = rng.multinomial(n_queries, equal, n_draws).T.astype(np.float32)
         signs = random_signs(n_queries, n_draws, rng)
         tests: list[Test] = [Flipped(systems, signs), Bootstrapped(systems, times)]
+        # With missing cells a pair may speak against the strengths of all queries.
+        left, right = self.pairs
+        agree = (self.theta[left] - self.theta[right]) * systems.mean > 0
+        tests.append(Alone(np.where(agree, np.inf, 0.0)))
         if self.looks == "any":
             tests.append(Mixture(systems.ratio, _DEVIATIONS * systems.number))
         return tests

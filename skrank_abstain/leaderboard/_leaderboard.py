@@ -93,7 +93,8 @@ class Leaderboard(Saved, BaseEstimator):
         Age at which a vote counts half: in units of the column ``time``, in days if
         that holds dates. None: all votes count alike.
     random_state : int, RandomState instance or None, default=None
-        Of the draws that decide orders close to the limit.
+        Of the draws that decide orders close to the limit. None: always the same
+        ones, so that fits of the same votes agree.
 
     Attributes
     ----------
@@ -132,13 +133,20 @@ class Leaderboard(Saved, BaseEstimator):
     Notes
     -----
     An order is decided where the difference exceeds its standard error by more than
-    the largest ratio that chance alone would give: Bonferroni's rule, then the
-    step-down of the largest ratio in draws with the correlations of the strengths. The
-    standard error is the larger of two: by the votes' own spread, cluster by cluster,
-    and by the model. With few clusters the ratio is read by Student's distribution. The
-    promise is one for many votes, drawn without regard to the strengths. For votes that
-    the board itself asked for it is an approximation; it says nothing about voters
-    unlike those who voted.
+    the largest ratio that chance alone would give, by a step-down [4]_ of the largest
+    ratio in draws. Votes by themselves: draws with the correlations of the strengths;
+    the standard error is the larger one of two, by the votes' own spread and by the
+    model, and the promise is one for many votes. Votes in clusters: the signs of the
+    clusters' shares in the strengths are flipped, and the model's error has to be
+    exceeded too. Systems on queries: the signs of the differences are flipped, and
+    queries are drawn again; both have to agree. ``looks="any"``: a normal mixture of
+    likelihood ratios [5]_ has to be large enough, too.
+
+    The log odds of a win are taken to be the difference of two strengths. Votes at
+    random make strong and weak opponents tell different stories, and false orders sure.
+    The promise says nothing about voters unlike those who voted. A board fitted in a
+    loop, with ``looks="once"``, makes its promise for each fit by itself: some of many
+    fits break it.
 
     A step of the fit takes O(n_votes + n_items^3), and a few products with a sparse
     matrix where there are more than 1,500 items. Places take O(n_items^3).
@@ -152,6 +160,8 @@ class Leaderboard(Saved, BaseEstimator):
        Inference". Science 382.
     .. [4] Romano and Wolf (2005). "Exact and Approximate Stepdown Methods for Multiple
        Hypothesis Testing". JASA 100.
+    .. [5] Robbins (1970). "Statistical Methods Related to the Law of the Iterated
+       Logarithm". Annals of Mathematical Statistics 41.
 
     Examples
     --------
@@ -218,7 +228,8 @@ class Leaderboard(Saved, BaseEstimator):
             of playing at home.
         cluster : str, default=None
             Column that says which votes belong together, such as the voter or the
-            prompt. None: each vote stands by itself. Fewer than 20 clusters warn.
+            prompt. None: each vote stands by itself. So few clusters that they cannot
+            decide any order warn.
         labels : sequence of two or three values, default=None
             The labels of (right, left) or (right, tie, left) winning, for ``score``
             too. None: they are read by what they mean.
@@ -316,7 +327,8 @@ class Leaderboard(Saved, BaseEstimator):
         Parameters
         ----------
         frame : frame or mapping of columns
-            A column for each system, a row for each query.
+            A column for each system, a row for each query. Cells may be missing: two
+            systems are compared on the queries that both have.
 
         Returns
         -------
@@ -329,7 +341,7 @@ class Leaderboard(Saved, BaseEstimator):
         TypeError
             If ``frame`` is no table.
         ValueError
-            If there are fewer than two systems or queries, or a value is missing.
+            If there are fewer than two systems or queries, or a system has none.
 
         Examples
         --------
@@ -487,7 +499,7 @@ class Leaderboard(Saved, BaseEstimator):
         >>> [(pair.left_id, pair.right_id) for pair in board.more_needed()]
         [('A', 'B'), ('B', 'C')]
         >>> board.more_needed().more.astype(int)
-        array([0, 0])
+        array([183, 101])
         """
         evidence = self._known()
         order = np.argsort(evidence.place)
@@ -616,7 +628,9 @@ class Leaderboard(Saved, BaseEstimator):
         questions : Questions
             With ``to_tasks`` and ``to_page``; ``shown=`` takes a value per item, in
             the order of ``items_``. ``value`` is by how much the vote lowers the
-            expected number of false orders. Fit again with the answers, and ask again.
+            expected number of false orders. Fit again with the answers, and ask again:
+            with ``looks="any"``, so that the promise holds for votes that were asked
+            for.
 
         Raises
         ------

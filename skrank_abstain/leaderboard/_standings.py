@@ -270,4 +270,4 @@ class LeaderboardDisplay(Display):
         # Upside down: place 1 on top, where lists begin.
         ax.set(xlabel="strength", ylim=(n + 0.8, 0.2))
         if name is not None:
-            ax.set_title(name, parse_math=False, loc="left")
+            ax.set_title(name, parse_math=False, x=0, ha="left")

@@ -42,7 +42,7 @@ def test_bars_are_places_and_lines_are_intervals():
     assert names == ranking.item_id.tolist()
     bottom, top = display.ax_.get_ylim()
     assert bottom > top
-    assert display.ax_.get_title(loc="left") == "a $ board"
+    assert display.ax_.get_title() == "a $ board"
     display.figure_.canvas.draw()
 
 
