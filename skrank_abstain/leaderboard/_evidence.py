@@ -38,7 +38,6 @@ from skrank_abstain.leaderboard._orders import (
     Systems,
     Test,
     normal_draws,
-    number_of_draws,
     random_signs,
     ratio,
 )
@@ -55,6 +54,8 @@ _CLUSTERS = 1000
 #: Variance of the normal mixture, of strengths in logits, and of a mean difference of
 #: metrics over its deviation.
 _LOGITS, _DEVIATIONS = 0.3, 0.03
+#: Least number of draws.
+_DRAWS = 2000
 #: Votes below which an item is provisional.
 _PROVISIONAL = 10
 #: Least number of standard errors in the value of a question: two equals count, too.
@@ -85,6 +86,16 @@ class Evidence(Value):
     looks: str
     seed: int
     theta: FloatArray
+
+    @property
+    def alpha(self) -> float:
+        """Probability of a false order."""
+        return 1 - self.confidence
+
+    @property
+    def n_draws(self) -> int:
+        """Draws that tell p-values around ``alpha`` apart."""
+        return max(_DRAWS, int(np.ceil(20 / self.alpha)))
 
     @property
     def n_votes(self) -> IntArray:
@@ -121,8 +132,7 @@ class Evidence(Value):
         pvalues = [test.pvalues(self.control) for test in self.tests]
         pvalue = np.max(pvalues, axis=0)
         difference = self.theta[left] - self.theta[right]
-        accepted = pvalue <= 1 - self.confidence
-        return Comparisons(left, right, difference, pvalue, accepted)
+        return Comparisons(left, right, difference, pvalue, pvalue <= self.alpha)
 
     def growth(self, rows: IntArray) -> FloatArray:
         """Return how many times as much data decide pairs, with probability one half.
@@ -134,11 +144,8 @@ class Evidence(Value):
         left = ~accepted[rows]
         still_open = np.flatnonzero(~accepted)
         if left.any():
-            each = [
-                t.growth(rows[left], still_open, 1 - self.confidence)
-                for t in self.tests
-            ]
-            found[left] = np.maximum(np.max(each, axis=0), 1)
+            most = [t.growth(rows[left], still_open, self.alpha) for t in self.tests]
+            found[left] = np.maximum(np.max(most, axis=0), 1)
         return found
 
     @property
@@ -248,7 +255,6 @@ class VoteEvidence(Evidence):
     @cached_property
     def tests(self) -> list[Test]:
         left, right = self.pairs
-        n_draws = number_of_draws(1 - self.confidence)
         rng = np.random.default_rng(self.seed)
         difference = np.abs(self.theta[left] - self.theta[right])
         met = self.votes.component[left] == self.votes.component[right]
@@ -260,12 +266,12 @@ class VoteEvidence(Evidence):
         larger = np.maximum(by_votes, by_model)
         tests: list[Test] = []
         if self.votes.cluster is None or self.judged is not None:
-            draws = normal_draws(self.covariances[0], n_draws, rng)
+            draws = normal_draws(self.covariances[0], self.n_draws, rng)
             # The draws are normal: bring Student's ratio to their scale.
             size = norm.isf(student.sf(ratio(difference, larger), self.degrees))
             tests.append(Ratio(size, draws, by_votes, left, right))
         else:
-            draws, moments = self._flipped(n_draws, rng)
+            draws, moments = self._flipped(rng)
             spread = error(moments)
             size = ratio(difference, spread)
             tests.append(Ratio(size, draws, spread, left, right))
@@ -275,9 +281,7 @@ class VoteEvidence(Evidence):
             tests.append(Mixture(ratio(difference, larger), ratio(_LOGITS, larger**2)))
         return tests
 
-    def _flipped(
-        self, n_draws: int, rng: np.random.Generator
-    ) -> tuple[Single, FloatArray]:
+    def _flipped(self, rng: np.random.Generator) -> tuple[Single, FloatArray]:
         """Flip the signs of the shares that clusters have in the strengths.
 
         Returns
@@ -295,7 +299,7 @@ class VoteEvidence(Evidence):
         n_parts = -(-weight.size // _CLUSTERS)
         for rows in np.array_split(np.arange(weight.size), n_parts):
             shares = scores[rows] @ inverse + np.outer(weight[rows], self.theta)
-            signs = random_signs(rows.size, n_draws, rng)
+            signs = random_signs(rows.size, self.n_draws, rng)
             draws = draws + shares.T.astype(np.float32) @ signs
             moments += shares.T @ shares
         return draws, moments
@@ -355,14 +359,12 @@ class ScoreEvidence(Evidence):
 
     @cached_property
     def tests(self) -> list[Test]:
-        alpha = 1 - self.confidence
-        systems = Systems(self.scores, *self.pairs, alpha)
-        n_draws = number_of_draws(alpha)
+        systems = Systems(self.scores, *self.pairs, self.alpha)
         rng = np.random.default_rng(self.seed)
         n_queries = len(self.scores)
         equal = np.full(n_queries, 1 / n_queries)
-        times = rng.multinomial(n_queries, equal, n_draws).T.astype(np.float32)
-        signs = random_signs(n_queries, n_draws, rng)
+        times = rng.multinomial(n_queries, equal, self.n_draws).T.astype(np.float32)
+        signs = random_signs(n_queries, self.n_draws, rng)
         tests: list[Test] = [Flipped(systems, signs), Bootstrapped(systems, times)]
         # With missing cells a pair may speak against the strengths of all queries.
         left, right = self.pairs

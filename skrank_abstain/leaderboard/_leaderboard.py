@@ -255,16 +255,9 @@ class Leaderboard(Saved, BaseEstimator):
             from the strengths.
         """
         promise = self._checked_options()
-        half_life = self.half_life
-        if half_life is not None:
-            half_life = check_positive(half_life, "half_life")
-        table = read_votes(
-            votes,
-            covariates=covariates,
-            cluster=cluster,
-            half_life=half_life,
-            labels=labels,
-        )
+        options: dict[str, Any] = {"covariates": covariates, "cluster": cluster}
+        options["labels"] = labels
+        table = read_votes(votes, half_life=self.half_life, **options)
         counts, model = count_votes(table), VOTE_MODELS[self.ties]
         if share_of_its_own(counts) < _NOTHING:
             raise ValueError(
@@ -275,22 +268,15 @@ class Leaderboard(Saved, BaseEstimator):
         prior = choose_prior(table, model) if self.prior == "cv" else self.prior
         fitted = fit_strengths(counts, model, prior)
         evidence = VoteEvidence(
-            *promise,
-            theta=fitted.theta,
-            votes=table,
-            ties=self.ties,
-            prior=float(prior),
-            fitted=fitted,
+            *promise, fitted.theta, table, self.ties, float(prior), fitted
         )
         if judges is not None:
             evidence = self._judged(evidence, votes, judges, labels)
         self._take(evidence, table.items)
         self._labels = labels
-        parts = {} if by is None else split_votes(votes, by)
-        options = {"covariates": covariates, "cluster": cluster, "labels": labels}
         self.boards_ = {
             category: clone(self).fit(part, **options)
-            for category, part in parts.items()
+            for category, part in (split_votes(votes, by) if by else {}).items()
         }
         self.covariates_ = tuple(covariates)
         self.coef_ = fitted.beta

@@ -21,8 +21,6 @@ from scipy.stats import false_discovery_control, norm
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import bounds_of_orders
 
-#: Draws, and draws for each unit of one over the level.
-N_DRAWS, _OF_LEVEL = 2000, 20
 #: Pairs that are drawn at a time.
 _AT_A_TIME = 256
 #: Draws are of single precision.
@@ -182,11 +180,6 @@ def ratio(difference: Any, error: FloatArray) -> FloatArray:
 def _times(limit: Any, size: FloatArray) -> FloatArray:
     """Return with how many times as much data sizes reach a limit."""
     return np.where(size > 0, ratio(limit, size) ** 2, np.inf)
-
-
-def number_of_draws(alpha: float) -> int:
-    """Return how many draws tell p-values around ``alpha`` apart."""
-    return max(N_DRAWS, int(np.ceil(_OF_LEVEL / alpha)))
 
 
 def normal_draws(

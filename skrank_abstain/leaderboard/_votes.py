@@ -19,6 +19,7 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_finite,
+    check_positive,
     is_blank,
     is_missing,
     listed,
@@ -152,6 +153,7 @@ def read_votes(
         )
     weight = _weights(table)
     if half_life is not None:
+        check_positive(half_life, "half_life")
         time = _times(_column(table, "time", "half_life needs time and"))
         weight = weight * np.exp2((time - time.max()) / half_life)
     columns = [_covariate(table, name) for name in covariates]
