@@ -3,7 +3,7 @@ An arena: who may be called the best, and which battle comes next
 =================================================================
 
 Ten translation systems meet two by two, and voters say which translation is better.
-After 1,500 votes three systems may still be the best. The arena asks for the battles
+After 1,500 votes four systems may still be the best. The arena asks for the battles
 that settle it, looks every evening, and after seven more days it announces a winner.
 """
 
@@ -59,7 +59,7 @@ def board_of(votes):
 # ``best`` and ``worst`` are the places that the votes leave open; with a probability of
 # .95 all of them are right, today and on all days to come: that is ``looks="any"``,
 # which an arena needs that asks for votes and looks again. ``cluster="voter"`` says
-# that votes of one voter are alike. Three systems may be first, so the arena announces
+# that votes of one voter are alike. Four systems may be first, so the arena announces
 # no winner: without seven of the 1,500 votes Finch would lead.
 COLUMNS = ["place", "item_id", "votes", "best", "worst"]
 arena = Arena(seed=0)
@@ -111,14 +111,14 @@ print(f"without {few.n_votes} of the votes {few.successor} would lead")
 # %%
 # On the left are the strengths, on the right the places; a grey bar reaches from the
 # best to the worst place that is left open.
-LeaderboardDisplay.from_estimator(first, name="Monday: three may be first")
+LeaderboardDisplay.from_estimator(first, name="Monday: four may be first")
 LeaderboardDisplay.from_estimator(boards[-1], name="Day 7: Heron is first")
 
 # %%
 # Was it worth asking?
 # --------------------
 # Twelve simulated arenas, each asking for battles or drawing them by lot: none
-# announces a false winner. Of those that ask, three quarters have a winner after two
+# announces a false winner. Of those that ask, two thirds have a winner after two
 # weeks; of those that draw battles by lot, none.
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 settled, false = {}, {}

@@ -51,7 +51,7 @@ _MATRICES = 6
 _REMEDY = "Strengths and probabilities need no pairs: use strengths_ and predict_proba."
 #: Clusters whose scores are dense at a time.
 _CLUSTERS = 1000
-#: Variance of the normal mixture, of strengths in logits, and of a mean difference of
+#: Variance of the narrow mixture, of strengths in logits, and of a mean difference of
 #: metrics over its deviation.
 _LOGITS, _DEVIATIONS = 0.3, 0.03
 #: Least number of draws.

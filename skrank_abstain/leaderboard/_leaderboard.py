@@ -83,7 +83,8 @@ class Leaderboard(Saved, BaseEstimator):
         How often the board is read. "once": the promise is about one fit, to votes
         drawn without regard to the board. "any": it is about all fits together, while
         votes or queries come in and whoever chose them, ``ask`` included; an order may
-        be kept once it is sure. "any" needs some 1.7 times the votes.
+        be kept once it is sure (keep it yourself: a fit only sees its own votes). "any"
+        needs some 1.7 times the votes.
     prior : float or "cv", default=0.1
         Penalty on squared strengths. It keeps the strength of an item finite that won
         every time, and hardly moves one with many votes. "cv" chooses it by
