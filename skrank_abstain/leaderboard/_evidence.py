@@ -95,7 +95,7 @@ class Evidence(Value):
     @property
     def n_draws(self) -> int:
         """Draws that tell p-values around ``alpha`` apart."""
-        return max(_DRAWS, int(np.ceil(20 / self.alpha)))
+        return max(_DRAWS, int(np.ceil(5 / self.alpha)))
 
     @property
     def n_votes(self) -> IntArray:
