@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -542,18 +543,16 @@ def find_fragility(evidence: VoteEvidence) -> Fragility:
     influences = [_influence(evidence, inverse, leader, other) for other in others]
     leads = [evidence.theta[leader] - evidence.theta[other] for other in others]
     order, enough = min(map(_in_turn, influences, leads), key=lambda found: found[1])
-    kept, successor = 0, _successor(evidence, leader, order[:enough])
-    while successor is None and enough < order.size:
+
+    def lost(number: int) -> bool:
+        return _successor(evidence, leader, order[:number]) is not None
+
+    kept = 0
+    while not lost(enough) and enough < order.size:
         kept, enough = enough, min(enough + 1 + enough // 2, order.size)
-        successor = _successor(evidence, leader, order[:enough])
     # Without `kept` of them the leader leads, without `enough` it does not.
-    while enough - kept > 1:
-        middle = (kept + enough) // 2
-        found = _successor(evidence, leader, order[:middle])
-        if found is None:
-            kept = middle
-        else:
-            enough, successor = middle, found
+    enough = bisect_left(range(enough), True, lo=kept + 1, key=lost)
+    successor = _successor(evidence, leader, order[:enough])
     names = evidence.votes.items.tolist()
     return Fragility(
         leader=names[leader],

@@ -53,8 +53,7 @@ def write_report(board: Any, evidence: Evidence) -> Report:
         + [str(item.votes)]
         for name, item in islice(zip(named(ranking), ranking, strict=True), _MOST)
     ]
-    more = len(ranking) - len(rows)
-    rest = [f"{more} more items."] if more else []
+    rest = [f"{len(ranking) - _MOST} more items."] if len(ranking) > _MOST else []
     picture = Picture(
         alt=f"{len(ranking)} items by strength and place, with the places left open",
         caption="Left: strengths, each with its interval. Right: places, and bars from "
