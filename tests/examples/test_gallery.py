@@ -418,6 +418,8 @@ def test_17_leaderboard(page, capsys):
     assert (ranking.best[:5] == 1).all()
     assert len(found["questions"]) == 5
     assert "Fragility(leader='A" in told
+    # Among equals there is next to nothing to decide.
+    assert (found["needed"]["more"][:4] > 10_000).all()
 
 
 def test_18_multilabel(page, capsys):
@@ -545,21 +547,18 @@ def test_23_arena(page, capsys):
     told = capsys.readouterr().out
     first, boards = found["first"].ranking(), found["boards"]
     last = boards[-1].ranking()
-    # "Three systems may be first. It may say that Swift is last."
-    assert first.item_id[first.best == 1].tolist() == ["Heron", "Finch", "Dove"]
-    assert (first.item_id[-1], first.best[-1]) == ("Swift", 10)
+    # "Four systems may be first."
+    leaders = ["Heron", "Finch", "Dove", "Lark"]
+    assert first.item_id[first.best == 1].tolist() == leaders
     assert "without 7 of the votes Finch would lead" in told
-    assert "without 70 of the votes Finch would lead" in told
-    # "It stops on day 3, and Heron is the winner"; nobody asked about those below.
-    assert len(boards) == 4
+    assert "without 66 of the votes Lark would lead" in told
+    # "It stops on day 7: Heron is the winner."
+    assert len(boards) == 8
     assert last.item_id[last.best == 1].tolist() == ["Heron"]
-    assert last.item_id[3:].tolist() == first.item_id[3:].tolist()
-    np.testing.assert_array_equal(last.worst[3:], first.worst[3:])
-    np.testing.assert_array_equal(last.best[3:], first.best[3:])
     assert set(found["battles"]) == {
         "Finch against Heron",
         "Dove against Heron",
         "Dove against Finch",
     }
     assert set(found["false"].values()) == {0}
-    assert [share[7] for share in found["settled"].values()] == [0.9, 0.15]
+    assert [share[14] for share in found["settled"].values()] == [8 / 12, 0]
