@@ -1,19 +1,16 @@
 """What leaderboards promise at the sizes that users have: false orders, decided ones.
 
-    python benchmarks/promises_leaderboard.py            # twenty minutes
-    python benchmarks/promises_leaderboard.py --smoke    # seconds
+    python benchmarks/promises.py --only leaderboards    # twenty minutes
 
 A board is false if any decided order is. All items of a world are equal where it says
 so; otherwise groups of five are. ``before`` is what boards did that compared all of
 them by the normal, or Student's, distribution of the largest ratio.
 """
 
-from argparse import ArgumentParser
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from skrank_abstain.leaderboard import Leaderboard
 
@@ -22,16 +19,7 @@ N_ITEMS, N_VOTES = 30, 10_000
 FEW_ITEMS, FIRST, ROUNDS, ROUND = 10, 5, 12, 100
 
 
-class Row(NamedTuple):
-    """What is promised, and what happened."""
-
-    what: str
-    size: str
-    promised: float
-    measured: float
-    standard_error: float
-    decided: float
-    before: float
+Row = dict[str, Any]
 
 
 def groups(n_items: int, step: float) -> np.ndarray:
@@ -189,28 +177,18 @@ WORLDS: list[tuple[str, str, Any, float]] = [
 ]
 
 
-def promises(n_boards: int, quiet: bool) -> list[Row]:
-    """Measure the share of boards with a false order in all worlds."""
-    rows = []
+def promises(n_boards: int) -> Iterator[Row]:
+    """Yield the share of boards with a false order, by world."""
     for what, size, world, before in WORLDS:
-        seeds = tqdm(range(n_boards), desc=f"{what}, {size}", disable=quiet)
-        false, decided = np.mean([world(seed) for seed in seeds], axis=0)
-        error = np.sqrt(false * (1 - false) / n_boards)
-        rows.append(Row(what, size, 0.05, false, error, decided, before))
-    return rows
-
-
-def main(argv: list[str] | None = None) -> list[Row]:
-    parser = ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--boards", type=int, default=200)
-    parser.add_argument("--smoke", action="store_true", help="two boards")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
-    args = parser.parse_args(argv)
-    rows = promises(2 if args.smoke else args.boards, args.quiet)
-    for row in rows:
-        print(*(f"{v:.3f}" if isinstance(v, float) else v for v in row), sep=" | ")
-    return rows
-
-
-if __name__ == "__main__":
-    main()
+        found = [world(seed) for seed in range(n_boards)]
+        false, decided = np.mean(found, axis=0)
+        yield {
+            "what": "some order of a board is false",
+            "for_whom": what,
+            "size": size,
+            "promised": 0.05,
+            "measured": round(float(false), 4),
+            "se": round(float(np.sqrt(false * (1 - false) / n_boards)), 4),
+            "power": f"{decided:.3f} of the pairs decided",
+            "before": f"broken {before:.2f}",
+        }
