@@ -1,7 +1,5 @@
 """Make ``fit`` and ``partial_fit`` all or nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast

@@ -6,8 +6,6 @@ missing values, categories and column names survive; only its length, column nam
 column count are checked.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, MappingView, Set
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Abstention rules to compare with, on plain arrays: entropy and chance."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Weights of pairs by the bins of their items and by outcome."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Transitive closure of orders, in bits: row i marks the items that i is over."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skrank_abstain._kernels.compiling import BitArray, BoolArray, IntArray, jit

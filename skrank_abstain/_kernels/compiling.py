@@ -1,7 +1,5 @@
 """Compilation of kernels, cached on disk where something is writable."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar, cast

@@ -1,7 +1,5 @@
 """Pairs and decisions written straight into the arrays that a prediction returns."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skrank_abstain._kernels.compiling import BoolArray, FloatArray, IntArray, jit

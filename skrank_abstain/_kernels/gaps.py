@@ -1,7 +1,5 @@
 """Pairs within and between gaps, and the ranks they leave, by two pointers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skrank_abstain._kernels.compiling import FloatArray, IntArray, jit

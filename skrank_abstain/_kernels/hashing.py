@@ -1,7 +1,5 @@
 """Kernel that hashes rows of 64-bit values in one pass."""
 
-from __future__ import annotations
-
 from skrank_abstain._kernels.compiling import jit
 from skrank_abstain._kernels.mixing import BitArray, mix
 

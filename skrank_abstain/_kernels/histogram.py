@@ -8,8 +8,6 @@ second order in the relative width of a bin, 0.2 %. Counts and positions are who
 numbers: sums over parts of the pairs add up exactly, in any order.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

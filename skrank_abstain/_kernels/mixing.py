@@ -1,7 +1,5 @@
 """The package's one mixer of 64-bit numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

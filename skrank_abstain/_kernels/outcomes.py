@@ -1,7 +1,5 @@
 """Concordant, tied and discordant pairs beyond given differences, by query."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scores sorted within queries."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skrank_abstain._kernels.compiling import FloatArray, IntArray, jit

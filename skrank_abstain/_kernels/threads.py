@@ -1,7 +1,5 @@
 """Ranges of queries of equal cost, worked on by a pool of threads."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -9,8 +9,6 @@ conservative to the most permissive. For query q and one threshold, a_q is the s
 its pairs that is accepted, e_q the share that is accepted and decided wrongly.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

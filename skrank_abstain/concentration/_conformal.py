@@ -3,8 +3,6 @@
 Queries are exchangeable, not their items.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable
 

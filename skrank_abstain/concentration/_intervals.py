@@ -1,7 +1,5 @@
 """Intervals of statistics over queries: of ratios of totals, and by the bootstrap."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 

@@ -6,8 +6,6 @@ features, items are independent, so the distribution of every pair follows from 
 utilities.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import getdoc

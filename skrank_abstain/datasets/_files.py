@@ -7,8 +7,6 @@ score tag`` and a line of judgements (qrels) ``qid iter docid relevance``, with 
 or tabs between the fields.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

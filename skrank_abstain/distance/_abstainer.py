@@ -4,8 +4,6 @@ The one number of the rule is the distance gamma: pairs at most so far apart are
 abstained on, the others are decided by the order of their scores.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

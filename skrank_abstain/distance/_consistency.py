@@ -11,8 +11,6 @@ scores that H can give that pair alone. H is described by its reach: the largest
 difference of scores that it can give two items at a distance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Rankers of bounded weights: linear, and a network of one hidden layer."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, Self
 

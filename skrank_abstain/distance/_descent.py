@@ -1,7 +1,5 @@
 """Projected descent on the mean surrogate of pairs, for linear scorers and networks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple

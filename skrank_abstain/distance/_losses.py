@@ -5,8 +5,6 @@ is the prediction, by the scores. With features, the pairs of items that are clo
 each other cost a price instead.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Pairs of items of one query: numbers in place of a list, blocks, and distances."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self

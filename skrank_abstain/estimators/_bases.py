@@ -1,7 +1,5 @@
 """What the estimators share: a model, its scores, and a threshold by a rule."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """SelectiveRanker with one rule each, whose parameters can be searched over."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """Novel items, unlike those of the calibration queries."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any

@@ -5,8 +5,6 @@ it stands and with its halves swapped, and half of its decision is the score of 
 item. Either way, swapping the halves swaps the two scores to the last bit.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass

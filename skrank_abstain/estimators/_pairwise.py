@@ -1,7 +1,5 @@
 """PairwiseRankerClassifier: a scikit-learn classifier of comparisons."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Self, cast
 

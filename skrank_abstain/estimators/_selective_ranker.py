@@ -1,7 +1,5 @@
 """SelectiveRanker: item scores, pair probabilities, risk, threshold, decisions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, Self, cast

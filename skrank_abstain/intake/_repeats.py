@@ -5,8 +5,6 @@ machine. Among a million different rows two have the same hash with a probabilit
 about one in 37 million.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256

@@ -1,7 +1,5 @@
 """From labelled items to the data that a rule calibrates on: split, train, score."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """What a board knows: which orders are sure, and what one vote more or less changes."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property

@@ -17,8 +17,6 @@ the expectation under the model, plus the share of the prior. An order has to ho
 both.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ A judge that also votes on the people's battles shows its errors there. Its vote
 many other battles then make the strengths more certain, and its bias cancels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Leaderboard: strengths by name, and places that the votes bear out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self

@@ -7,8 +7,6 @@ pair that is not surer than this one as sure as this one. A pair is decided if a
 of a board decide it.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any

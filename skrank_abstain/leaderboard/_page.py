@@ -1,7 +1,5 @@
 """The page about a board: what was compared, what is promised, what was found."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import islice
 from typing import Any

@@ -1,7 +1,5 @@
 """Read votes, judges' votes, and metrics of systems: tables in, numbers out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -14,8 +14,6 @@ average over orders, used here, is 0.3223: ties alone move the area by 15 %. Com
 numbers of one convention only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -21,8 +21,6 @@ items. Scorers that do not depend on the threshold are exact for up to 262,144 p
 beyond, pairs of nearly the same risk count as equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Shares and proper scores of pair decisions, their averages and intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias

@@ -10,8 +10,6 @@ is the set of binary functions ``bin_rel(class_ranks, j)[:, :, i]``, a matrix wi
 row for each function and one column for each point.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import permutations, product

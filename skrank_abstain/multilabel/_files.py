@@ -9,8 +9,6 @@ where omitted values are zero. Label rankings: a table with a row per sample,
 and cuts rows that are too long without a word.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import os

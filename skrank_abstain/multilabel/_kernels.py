@@ -4,8 +4,6 @@
 is stored: O(n_samples * n_labels**2) time and O(n_samples * n_labels) memory.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ each expert takes one sequence of rankings, one ranking per learning round, for 
 truth, and one more expert never learns. `OnlineMultilabelRanker` is for real experts.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import product

@@ -5,8 +5,6 @@ equal scores with the same probability; the functions return the expected loss, 
 the loss itself if no scores are equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ The randomized exponentially weighted average (REWA) follows an expert that is d
 weights that fall with the losses so far.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, Self

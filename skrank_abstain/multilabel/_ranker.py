@@ -1,7 +1,5 @@
 """Multilabel rankers: the base class, linear scores, votes of binary classifiers."""
 
-from __future__ import annotations
-
 import copy
 from abc import abstractmethod
 from collections.abc import Iterator

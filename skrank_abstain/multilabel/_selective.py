@@ -1,7 +1,5 @@
 """Rankings of labels that abstain on uncertain pairs: a sample is a query of labels."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 from typing import Any, NamedTuple, Self

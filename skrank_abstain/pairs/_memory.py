@@ -1,7 +1,5 @@
 """A guard against results that do not fit into memory."""
 
-from __future__ import annotations
-
 import os
 import re
 from contextlib import suppress

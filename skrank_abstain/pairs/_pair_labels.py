@@ -1,7 +1,5 @@
 """Read tables of labelled pairs: their columns, and right, tie or left preferred."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ Pairs come in one order everywhere: queries in order of first appearance, and
 within a query all (i, j) with i before j in row order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property

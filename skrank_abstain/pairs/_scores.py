@@ -4,8 +4,6 @@ Engines and tie models read the items sorted by value. From these, functions cou
 pairs of a query by gap, bins and outcome without forming one, in O(n log n).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Columns of one length as frames, as plain Python values, and as HTML."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence

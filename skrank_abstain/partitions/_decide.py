@@ -1,7 +1,5 @@
 """Decisions and totals of a calibrated ranker, partition by partition."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from dataclasses import fields

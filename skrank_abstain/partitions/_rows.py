@@ -1,7 +1,5 @@
 """The rows of a partition: features, relevance and queries, each query in one place."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass

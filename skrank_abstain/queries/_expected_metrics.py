@@ -1,7 +1,5 @@
 """Metrics of a ranked list, and their expectation before its labels are known."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Base of the rankers of whole queries: model in, lists scored and graded, page out."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """QueryRiskRanker: abstention on whole queries."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Self
 

@@ -4,8 +4,6 @@ Items are sorted by their values, the best first. Given the shift of a query its
 are independent, so that probabilities are products of distribution functions.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Self

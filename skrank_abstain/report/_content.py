@@ -1,7 +1,5 @@
 """The content of a report about a calibrated ranker on data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The table of answers in one canonical order, and the names that it uses."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Choose the questions whose answers are expected to be worth most."""
 
-from __future__ import annotations
-
 import heapq
 import re
 from abc import ABC, abstractmethod

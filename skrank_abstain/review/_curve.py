@@ -1,7 +1,5 @@
 """Simulated reviews: how much better a ranking gets by the answers of reviewers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

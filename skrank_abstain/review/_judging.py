@@ -1,7 +1,5 @@
 """Which answers to believe: error rates of reviewers, and contradictions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Questions to ask people: written to files and pages, and their answers read back."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

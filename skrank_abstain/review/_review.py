@@ -1,7 +1,5 @@
 """Review: beliefs after answers, and the questions to ask next."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -10,8 +10,6 @@ tells the right one. Products are kept as logarithms, so that hundreds of contra
 answers stay finite.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

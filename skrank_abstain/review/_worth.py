@@ -5,8 +5,6 @@ each question; ``rows_of_items`` returns ``under``, ``tie``, ``gains`` (s, H, K,
 ``joint`` (c, H, K, K); ``slot`` (n,) is the position of an item among the first s.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from skrank_abstain._kernels.compiling import jit

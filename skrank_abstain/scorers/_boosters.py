@@ -5,8 +5,6 @@ leaves some columns of X unchecked: all names, the names of polars frames, or ex
 columns. Any of these gives silently wrong scores, so that columns are matched here.
 """
 
-from __future__ import annotations
-
 import copy
 import importlib
 import json

@@ -1,7 +1,5 @@
 """A ranker and a classifier of grades, added up, and features relative to the query."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

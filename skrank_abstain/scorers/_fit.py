@@ -1,7 +1,5 @@
 """Train a ranker, whatever form its library wants the queries in."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Engine of models that are constant on bins: a table of pairs of bins."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The largest threshold whose discordance, or selective risk, is certified."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ cuts in the gap for models of the score difference, a table for models that are 
 on bins. Novel items and groups of items are the same for both, and live here.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -8,8 +8,6 @@ search for the pair of a given rank keeps one such set with fewer pairs than wan
 one with enough, and halves the gaps between them until few pairs remain to be sorted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

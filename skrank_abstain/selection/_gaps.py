@@ -6,8 +6,6 @@ recomputed risks of equal gaps may differ in the last bit, gaps compared with on
 tolerance do not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

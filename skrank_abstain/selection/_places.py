@@ -1,7 +1,5 @@
 """Places of items with a confidence: conformal, with the query as the sample."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

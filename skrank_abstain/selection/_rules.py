@@ -1,7 +1,5 @@
 """Rules that go by a coverage or by a price."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a promise about new queries weighs: each query alike, or each pair."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -12,8 +12,6 @@ an entry is 1 where the positive has the higher score, 1/2 where the scores are 
 and 0 otherwise. The AUC is its mean.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Callable

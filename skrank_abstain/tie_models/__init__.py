@@ -3,8 +3,6 @@
 Estimators know the models by the names below.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sklearn.base import clone

@@ -7,8 +7,6 @@ from the higher-scored item: +1 it is preferred, 0 tie, -1 the other item is. Lo
 and products of small factors are used throughout, so that nothing cancels in the tails.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """A tie model that looks at the features of the items."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any

@@ -8,8 +8,6 @@ The shift makes a query easy or hard to please in a way that the values do not s
 Because of it two items of one query are tied more often than independent items.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 

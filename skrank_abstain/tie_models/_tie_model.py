@@ -1,7 +1,5 @@
 """Bases of tie models: all, models of a score difference, models of bins of values."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
