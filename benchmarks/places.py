@@ -7,25 +7,27 @@
 On folders LightGBM's LambdaMART with default parameters learns from the training
 queries of each fold, the validation queries calibrate it, the test queries measure it.
 Simulated queries have 2 to 60 items, four grades and, "discrete", scores rounded to
-whole numbers; 20 or 60 of them calibrate. Standard errors are over folds or draws.
+whole numbers; 20 or 60 of them calibrate. Standard errors are over folds or draws. In
+the rows "promised" is the largest share of items whose places may miss the true one.
 """
 
 import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from lightgbm import LGBMRanker
 from sklearn.linear_model import LinearRegression
-from tqdm import tqdm
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import load_letor
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker
 
+Row = dict[str, Any]
 CONFIDENCES = (0.8, 0.9)
 
 
@@ -67,48 +69,81 @@ def folds_of(folder: Path) -> Iterator[Any]:
         )
 
 
-def measured(cases: Any) -> dict[str, str]:
-    """Return the share held and the mean width, by confidence."""
+def broken_ties(y: Any, qid: Any, seed: int) -> Any:
+    """Return the true place of each item if equal ones come in random order."""
+    random = np.random.default_rng(seed).random(len(y))
+    order = np.lexsort((random, -np.asarray(y), qid))
+    start = np.unique(np.asarray(qid)[order], return_index=True)[1]
+    place = np.empty(len(y), dtype=int)
+    sizes = np.diff(start, append=len(y))
+    place[order] = 1 + np.arange(len(y)) - np.repeat(start, sizes)
+    return place
+
+
+def measured(cases: Any, **said: Any) -> Iterator[Row]:
+    """Yield a row for each confidence."""
     found: dict[float, list[Any]] = {each: [] for each in CONFIDENCES}
-    for ranker, (X, y, qid) in cases:
+    for seed, (ranker, (X, y, qid)) in enumerate(cases):
+        place = broken_ties(y, qid, seed)
+        query = np.unique(qid, return_inverse=True)[1]
         for each, rows in found.items():
-            places = ranker.evaluate_places(X, y, qid, confidence=each)
-            rows.append(np.nanmean(places, axis=1))
-    said = {}
+            held, width = ranker.evaluate_places(X, y, qid, confidence=each)
+            best, worst = ranker.rank_intervals(X, qid, confidence=each).T
+            inside = (best <= place) & (place <= worst)
+            share = np.bincount(query, inside) / np.bincount(query)
+            # Places of the only item of a query always hold.
+            several = np.isfinite(held)
+            rows.append([held[several].mean(), width[several].mean(), share.mean()])
     for each, rows in found.items():
-        mean = np.mean(rows, axis=0)
-        error = np.std(rows, axis=0, ddof=1) / np.sqrt(len(rows))
-        said[f"{each}: held, width"] = ", ".join(
-            f"{m:.3f} ({e:.3f})" for m, e in zip(mean, error, strict=True)
-        )
-    return said
+        held, width, strict = np.mean(rows, axis=0)
+        error = np.std(rows, axis=0, ddof=1)[0] / np.sqrt(len(rows))
+        yield {
+            "what": f"places with a confidence of {each} miss the true one",
+            **said,
+            "promised": round(1 - each, 4),
+            "measured": round(float(1 - held), 4),
+            "se": round(float(error), 4),
+            "power": f"width {width:.3f} of the query; ties in random order: "
+            f"{strict:.3f} held",
+            "before": "",
+        }
+
+
+def places(n_draws: int, sizes: tuple[int, ...] = (20, 60)) -> Iterator[Row]:
+    """Yield rows of simulated queries, by their number and kind of scores."""
+    for n_queries in sizes:
+        for discrete in (False, True):
+            kind = "discrete" if discrete else "continuous"
+            yield from measured(
+                simulated(n_draws, n_queries, discrete=discrete),
+                for_whom=f"2 to 60 items, {kind} scores",
+                size=f"{n_queries} calibration queries",
+            )
+
+
+def places_of(folder: Path) -> Iterator[Row]:
+    """Yield the rows of the folds of a collection."""
+    said = {"for_whom": f"{folder.name}, LightGBM", "size": "five folds"}
+    yield from measured(folds_of(folder), **said)
 
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, nargs="*", default=[])
+    parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--out", type=Path, default=Path("out"))
     parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--quiet", action="store_true")
     args = parser.parse_args()
-    n_draws = 5 if args.smoke else 500
-    results = {}
-    for folder in args.data:
-        results[folder.name] = measured(tqdm(folds_of(folder), disable=args.quiet))
-    if not args.data:
-        for n_queries in (20, 60):
-            for discrete in (False, True):
-                cases = simulated(n_draws, n_queries, discrete=discrete)
-                name = (
-                    f"{n_queries} queries, {'discrete' if discrete else 'continuous'}"
-                )
-                bar = tqdm(cases, total=n_draws, desc=name, disable=args.quiet)
-                results[name] = measured(bar)
+    rows = []
+    found = [places_of(folder) for folder in args.data]
+    for row in chain(*(found or [places(5 if args.smoke else args.draws)])):
+        rows.append(row)
+        if not args.quiet:
+            print(row, flush=True)
     args.out.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(results, indent=1)
+    text = json.dumps(rows, indent=1)
     (args.out / "places.json").write_text(text + "\n", encoding="utf-8")
-    if not args.quiet:
-        print(text)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What is promised, what is measured: one table for all promises of the package.
 
-    python benchmarks/promises.py                        # an hour
+    python benchmarks/promises.py                        # hours
     python benchmarks/promises.py --only certificates
     python benchmarks/promises.py --smoke                # seconds
 
@@ -17,11 +17,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import monitor
 import numpy as np
+import places
+import promises_leaderboard
+import queries
 from sklearn.linear_model import LinearRegression
 from tqdm import tqdm
 
-from skrank_abstain import PairwiseRankerClassifier, RiskControlledRanker
+from skrank_abstain import BALToR, PairwiseRankerClassifier, RiskControlledRanker
 from skrank_abstain.selection import CertifiedRisk
 
 COLUMNS = ("what", "for_whom", "size", "promised", "measured", "se", "power", "before")
@@ -187,9 +191,58 @@ def compared(items: tuple[Any, ...]) -> tuple[Any, ...]:
     return np.hstack([X[first], X[first + 1]]), label, qid[first]
 
 
+def coverages(
+    n_draws: int, sizes: tuple[int, ...] = (10, 20, 60, 200)
+) -> Iterator[Row]:
+    """Decide .7 of the pairs, with and without a guarantee.
+
+    "measured" is the share of the pairs of a new query that is abstained on, each query
+    counting alike, and "power" how far the coverage is from .7 in a draw.
+    """
+    X, y, qid = world("good", 0.44, 10_000, seed=1)
+    for guarantee, promised in ((None, "nothing"), ("hierarchical", 0.3)):
+        for size in sizes:
+            found = []
+            for draw in range(n_draws):
+                ranker = BALToR(
+                    SCORES,
+                    coverage=0.7,
+                    coverage_guarantee=guarantee,
+                    random_state=draw,
+                )
+                known = world("good", 0.44, size, seed=draw + 2)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    ranker.fit(known[0], known[1], qid=known[2])
+                totals = ranker.evaluate(X, y, qid=qid)
+                found.append((totals.accepted / totals.pairs).mean())
+            error = np.std(found) / np.sqrt(len(found))
+            off = np.abs(np.array(found) - 0.7).mean()
+            yield {
+                "what": "pairs of a new query are abstained on",
+                "for_whom": f"coverage_guarantee={guarantee}",
+                "size": f"{size} calibration queries",
+                "promised": promised,
+                "measured": round(1 - float(np.mean(found)), 4),
+                "se": round(float(error), 4),
+                "power": f"coverage off by {off:.3f}",
+                "before": "",
+            }
+
+
 #: By name: functions that take a number of draws and yield rows.
 PROMISES: dict[str, list[Callable[[int], Iterator[Row]]]] = {
+    "coverage": [coverages],
     "certificates": [certificates, other_certificates],
+    "places": [places.places],
+    "lists": [
+        queries.best_items,
+        queries.first_items,
+        queries.bounds_of_lists,
+        queries.novel_items,
+    ],
+    "monitor": [*monitor.PROMISES],
+    "leaderboards": [promises_leaderboard.promises],
 }
 
 
@@ -212,7 +265,7 @@ def main() -> None:
     rows = []
     for name in args.only:
         for promise in PROMISES[name]:
-            found = promise(1 if args.smoke else args.draws)
+            found = promise(2 if args.smoke else args.draws)
             for row in tqdm(found, desc=name, disable=args.quiet):
                 rows.append(row)
                 if args.smoke:

@@ -42,6 +42,7 @@ for day in days:
     monitor = monitor.update(ranker, X, today.qid, day=f"{day}")
 first = next(d for d, found in monitor.days.items() if max(found) >= 1 / monitor.delta)
 print(f"changed on day {change}, alarm on day {first}")
+print(monitor.message)
 print(f"state: {len(json.dumps(monitor.to_dict())) / 1000:.0f} kB of JSON")
 
 # %%
@@ -53,9 +54,9 @@ display.ax_.axvline(change, color="#767676", ls=":")
 # %%
 # Ask a few people
 # ----------------
-# Unlabelled days cannot tell whether decisions are still right. An audit can: one
-# decided pair of each list, drawn at random. Here people disagree with one decided pair
-# in six, where it was one in sixteen in spring.
+# Unlabelled days cannot tell whether decisions are still right. An audit can: one pair
+# of each list, drawn at random, is shown to people if it was decided. Here they
+# disagree with one decided pair in six, where it was one in sixteen in spring.
 rng = np.random.default_rng(0)
 audited = Monitor.of(ranker, delta=0.05)
 for week in range(1, 7):

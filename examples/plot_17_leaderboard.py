@@ -51,14 +51,14 @@ print(votes.head(3).to_string(index=False))
 # ----------------------------
 # Votes of one voter are alike: ``cluster`` says so. With probability .95 none of all
 # the decided orders is false.
-board = Leaderboard(random_state=0).fit(votes, cluster="voter")
+board = Leaderboard().fit(votes, cluster="voter")
 ranking = board.ranking()
 print(ranking.to_frame()[["place", "item_id", "best", "worst"]][:7].to_string())
 
 # %%
-# A marker stands at the strength of a chatbot and at its place. The bar reaches from
-# the best to the worst place that is left open. Chatbots of a group have bars of about
-# the same height: the votes do not tell them apart.
+# On the left are the strengths, each with its interval. On the right a bar reaches from
+# the best to the worst place that is left open. Chatbots of a group have about the same
+# bars: the votes do not tell them apart.
 LeaderboardDisplay.from_estimator(board, name="Thirty chatbots, six groups of equals")
 
 # %%
@@ -70,7 +70,7 @@ truth = dict(zip(names, strength, strict=True))
 by_board, by_intervals = [], []
 for _ in range(20):
     taste = rng.normal(scale=0.5, size=(150, 30))
-    other = Leaderboard(random_state=0).fit(vote(10_000), cluster="voter")
+    other = Leaderboard().fit(vote(10_000), cluster="voter")
     decisions, table = other.decisions, other.ranking().to_frame().set_index("item_id")
     left, right = decisions.left_id, decisions.right_id
     equal = np.array([truth[a] == truth[b] for a, b in zip(left, right, strict=True)])
@@ -87,9 +87,16 @@ print(f"by intervals that do not overlap: {np.mean(by_intervals):.0%}")
 # What to ask next
 # ----------------
 # Which votes would settle most of what concerns the leader? ``to_page`` makes a page
-# for voters of these questions.
+# for voters of these questions. Whoever asks and looks again fits with
+# ``looks="any"``; the next page shows such an arena.
 questions = board.ask(5, objective="top")
 for pair in questions:
     print(f"{pair.left_id} or {pair.right_id}?")
 print(board.fragility())
+
+# %%
+# Without asking, how many more votes like these decide each pair of neighbours, with a
+# probability of one half? Equals would need more than anybody has.
+needed = board.more_needed().to_frame()
+print(needed[["left_id", "right_id", "more"]][:5].to_string(index=False))
 plt.show()

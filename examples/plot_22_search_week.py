@@ -120,7 +120,8 @@ MonitorDisplay.from_monitor(monitor, name="Forty lists an hour: the index breaks
 # How bad is it?
 # --------------
 # The alarm says that lists have changed, not that orders are wrong. So the team draws
-# one decided pair of each of 100 lists, and the raters say which brand is better.
+# one pair of each of 100 lists. Where it was decided, the raters say which brand is
+# better.
 rng = np.random.default_rng(1)  # whatever the hour of the alarm
 
 
@@ -152,7 +153,7 @@ audited, thursday = judge(Monitor.of(ranker), X, grade, "Thursday")
 #
 # Friday: back in service
 # -----------------------
-# An alarm never goes out, so a new monitor begins. After 400 lists and 100 answers it
+# An alarm never goes out, so a new monitor begins. After 400 lists and 63 answers it
 # has none: the team relies on the certificate again. The last line is the truth, which
 # only a simulation knows.
 monitor = Monitor.of(ranker, delta=0.05)

@@ -28,6 +28,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:.* of the calibration pairs are accepted:UserWarning",
     "ignore:No threshold could be certified:UserWarning",
     "ignore:All items have the same relevance:UserWarning",
+    "ignore:column 0 of X equals y:UserWarning",
     "ignore::sklearn.exceptions.UndefinedMetricWarning",
 )
 

@@ -632,8 +632,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         confidence : float, default=None
             None: the ranks that the accepted orders leave open, which hold if these
             are right. In (0, 1): ranks that hold the true place of an item drawn from
-            a new query with at least this probability, each query counting alike,
-            whatever is accepted.
+            a new query (at least one of the places that tied items share) with at
+            least this probability, each query counting alike, whatever is accepted.
 
         Returns
         -------
@@ -649,12 +649,13 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
 
         Notes
         -----
-        With a confidence: conformal places [2]_. The true place of an item is any that
-        its relevance leaves open. Its place by score may be off by a share of the size
-        of the query that held for the calibration queries. The promise is on average
-        over calibration and new queries, if they are exchangeable. It is approximate
-        for `FeatureAwareRelevance`, which orders by values that it learned from these
-        queries. Novel items get all places.
+        With a confidence: conformal places [2]_. Tied items share their places, and
+        ranks hold if they touch one of these; if ties were broken at random, fewer
+        would hold. The place by score may be off by a share of the size of the query,
+        the smallest whose ranks, rounded outwards, held in the calibration queries. The
+        promise is on average over calibration and new queries, if they are
+        exchangeable. It is approximate for `FeatureAwareRelevance`, which orders by
+        values that it learned from these queries. Novel items get all places.
 
         The best rank is one plus the number of items above this one, the worst the
         size of the query minus the number of items below it, where one item is above
@@ -691,8 +692,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         -------
         held : ndarray of shape (n_queries,), float64
             Share of the items of each query, in order of first appearance, whose true
-            place the given places hold; NaN for a query of one item. The confidence is
-            promised for its mean.
+            place, or one of the places that tied items share, the given places hold;
+            NaN for a query of one item. The confidence is promised for its mean.
         width : ndarray of shape (n_queries,), float64
             Mean number of places that an item is given, as a share of the query's
             size; lower is better. NaN as above.
@@ -711,7 +712,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         ...     new.data, new.target, qid=new.qid, confidence=0.9
         ... )
         >>> np.nanmean(found, axis=1).round(2)
-        array([0.94, 0.56])
+        array([0.9 , 0.42])
         """
         check_row_order(X, y=y, qid=qid)
         items = self._scored(X, qid, needs_qid=True)

@@ -167,7 +167,11 @@ def take_columns(X: Any, **named: Any) -> tuple[Any, list[NDArray[Any] | None]]:
         return X, [None] * len(named)
     columns = names_of_columns(X)
     positions = {name: _position(name, given[name], columns, X) for name in given}
-    rest = np.delete(np.arange(X.shape[1]), [*positions.values()])
+    taken = [*positions.values()]
+    if len(set(taken)) < len(taken):
+        names = " and ".join(given)
+        raise ValueError(f"{names} must be different columns, got {taken[0]} twice.")
+    rest = np.delete(np.arange(X.shape[1]), taken)
     if rest.size == 0:
         raise ValueError(f"X must have a column besides those of {listed(given)}.")
     values = [

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import cholesky
-from scipy.stats import false_discovery_control, norm
+from scipy.stats import norm
 from scipy.stats import t as student
 
-from skrank_abstain._kernels.compiling import jit
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.leaderboard._fit import (
@@ -25,28 +23,48 @@ from skrank_abstain.leaderboard._fit import (
     count_votes,
     fit_strengths,
     inverse_information,
+    scores_of_clusters,
     scores_of_votes,
     spread_of,
 )
 from skrank_abstain.leaderboard._judges import Judged
+from skrank_abstain.leaderboard._orders import (
+    Alone,
+    Bootstrapped,
+    Comparisons,
+    Flipped,
+    Mixture,
+    Ratio,
+    Single,
+    Systems,
+    Test,
+    normal_draws,
+    random_signs,
+    ratio,
+)
 from skrank_abstain.leaderboard._votes import Votes
-from skrank_abstain.pairs import bounds_of_orders, check_output_size
+from skrank_abstain.pairs import check_output_size
 
-#: Draws of the largest difference.
-N_DRAWS = 2000
 #: Bytes of a pair on the way: two items, five numbers and their products.
 _BYTES = 100
 #: Matrices of items by items on the way to a covariance.
 _MATRICES = 6
 _REMEDY = "Strengths and probabilities need no pairs: use strengths_ and predict_proba."
+#: Clusters whose scores are dense at a time.
+_CLUSTERS = 1000
+#: Variance of the narrow mixture, of strengths in logits, and of a mean difference of
+#: metrics over its deviation.
+_LOGITS, _DEVIATIONS = 0.3, 0.03
+#: Least number of draws.
+_DRAWS = 2000
+#: Votes below which an item is provisional.
+_PROVISIONAL = 10
 #: Least number of standard errors in the value of a question: two equals count, too.
 _LEAST = 0.3
 #: Items next to the leader that are tried in its place.
 _CHALLENGERS = 5
 #: Strengths this near are equal.
 _EQUAL = 1e-9
-
-Single = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,25 +75,38 @@ class Evidence(Value):
     ----------
     confidence : float
     control : {"familywise", "fdr"}
+    looks : {"once", "any"}
     seed : int
-        Seed of the draws of `compare_items`.
+        Seed of the draws.
     theta : ndarray of shape (n_items,), float64
         Strengths.
-    component : ndarray of shape (n_items,), int64
-        Number of the group of items that are linked by votes.
-    n_votes : ndarray of shape (n_items,), int64
-        Votes, or queries, about each item.
-    degrees : float
-        Degrees of freedom of the covariance.
     """
 
     confidence: float
     control: str
+    looks: str
     seed: int
     theta: FloatArray
-    component: IntArray
-    n_votes: IntArray
-    degrees: float
+
+    @property
+    def alpha(self) -> float:
+        """Probability of a false order."""
+        return 1 - self.confidence
+
+    @property
+    def n_draws(self) -> int:
+        """Draws that tell p-values around ``alpha`` apart."""
+        return max(_DRAWS, int(np.ceil(5 / self.alpha)))
+
+    @property
+    def n_votes(self) -> IntArray:
+        """Votes, or queries, about each item."""
+        raise NotImplementedError
+
+    @property
+    def degrees(self) -> float | IntArray:
+        """Degrees of freedom of the variance of each strength."""
+        raise NotImplementedError
 
     @property
     def covariances(self) -> tuple[FloatArray, FloatArray]:
@@ -83,23 +114,70 @@ class Evidence(Value):
         raise NotImplementedError
 
     @cached_property
+    def pairs(self) -> tuple[IntArray, IntArray]:
+        """All pairs of items, the first one before the second."""
+        n = self.theta.size
+        check_output_size(n * (n - 1) // 2, _BYTES, remedy=_REMEDY)
+        left, right = np.triu_indices(n, 1)
+        return left, right
+
+    @cached_property
+    def tests(self) -> list[Test]:
+        """Tests of all pairs: an order is sure by all of them or not at all."""
+        raise NotImplementedError
+
+    @cached_property
     def comparisons(self) -> Comparisons:
         """All pairs of items."""
-        return compare_items(
-            self.theta,
-            *self.covariances,
-            self.component,
-            alpha=1 - self.confidence,
-            control=self.control,
-            degrees=self.degrees,
-            rng=np.random.default_rng(self.seed),
-        )
+        left, right = self.pairs
+        pvalues = [test.pvalues(self.control) for test in self.tests]
+        pvalue = np.max(pvalues, axis=0)
+        difference = self.theta[left] - self.theta[right]
+        return Comparisons(left, right, difference, pvalue, pvalue <= self.alpha)
+
+    def growth(self, rows: IntArray) -> FloatArray:
+        """Return how many times as much data decide pairs, with probability one half.
+
+        With k times as much, a ratio of t standard errors is about t sqrt(k), give or
+        take sqrt(k - 1), and has to pass what the pairs that are open have to.
+        """
+        found, accepted = np.ones(rows.size), self.comparisons.accepted
+        left = ~accepted[rows]
+        still_open = np.flatnonzero(~accepted)
+        if left.any():
+            most = [t.growth(rows[left], still_open, self.alpha) for t in self.tests]
+            found[left] = np.maximum(np.max(most, axis=0), 1)
+        return found
+
+    @property
+    def provisional(self) -> BoolArray:
+        """Items with so few votes, or queries, that they must not lead."""
+        few = min(_PROVISIONAL, np.median(self.n_votes) / 2)
+        return np.asarray(self.n_votes < few)
 
     @cached_property
     def place(self) -> IntArray:
-        """Place of each item by its strength, 1 the strongest."""
-        place = np.empty(self.theta.size, dtype=np.int64)
-        place[np.argsort(-self.theta, kind="stable")] = np.arange(1, place.size + 1)
+        """Place of each item by its strength, 1 the strongest.
+
+        Provisional items stand behind all that they do not surely beat.
+        """
+        late, n = self.provisional, self.theta.size
+        rank = np.empty(n, dtype=np.int64)
+        rank[np.lexsort([-self.theta, late])] = np.arange(n)
+        if not late.any():
+            return rank + 1
+        found = self.comparisons
+        first, second = found.left[found.accepted], found.right[found.accepted]
+        won = np.where(found.difference[found.accepted] > 0, first, second)
+        above = np.zeros((n, n), dtype=bool)
+        above[won, first + second - won] = True
+        # The first in rank of those that no other item has to stand above.
+        blocked, place = above.sum(axis=0), np.empty(n, dtype=np.int64)
+        for number in range(1, n + 1):
+            item = np.where(blocked == 0, rank, n).argmin()
+            place[item] = number
+            blocked -= above[item]
+            blocked[item] = n
         return place
 
     @property
@@ -110,9 +188,9 @@ class Evidence(Value):
         return np.stack([self.theta - half, self.theta + half], axis=1)
 
     @property
-    def half_width(self) -> float:
+    def half_width(self) -> Any:
         """Half the width of an interval in standard errors."""
-        return float(student.ppf((1 + self.confidence) / 2, self.degrees))
+        return student.ppf((1 + self.confidence) / 2, self.degrees)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +219,14 @@ class VoteEvidence(Evidence):
         """Probabilities of the next vote."""
         return VOTE_MODELS[self.ties]
 
+    @property
+    def n_votes(self) -> IntArray:
+        return self.votes.per_item
+
+    @property
+    def degrees(self) -> float:
+        return np.inf if self.votes.cluster is None else float(self.votes.cluster.max())
+
     @cached_property
     def counts(self) -> Counts:
         """Votes by outcome."""
@@ -167,9 +253,78 @@ class VoteEvidence(Evidence):
         n = self.theta.size
         return centred(self.inverse_information()[:n, :n])
 
+    @cached_property
+    def tests(self) -> list[Test]:
+        left, right = self.pairs
+        rng = np.random.default_rng(self.seed)
+        difference = np.abs(self.theta[left] - self.theta[right])
+        met = self.votes.component[left] == self.votes.component[right]
+
+        def error(covariance: FloatArray) -> FloatArray:
+            return np.asarray(np.sqrt(_between(covariance)[left, right]) * met)
+
+        by_votes, by_model = map(error, self.covariances)
+        larger = np.maximum(by_votes, by_model)
+        tests: list[Test] = []
+        if self.votes.cluster is None or self.judged is not None:
+            draws = normal_draws(self.covariances[0], self.n_draws, rng)
+            # The draws are normal: bring Student's ratio to their scale.
+            size = norm.isf(student.sf(ratio(difference, larger), self.degrees))
+            tests.append(Ratio(size, draws, by_votes, left, right))
+        else:
+            draws, moments = self._flipped(rng)
+            spread = error(moments)
+            size = ratio(difference, spread)
+            tests.append(Ratio(size, draws, spread, left, right))
+            # Few clusters may agree by chance.
+            tests.append(Alone(ratio(difference, by_model)))
+        if self.looks == "any":
+            tests.append(Mixture(ratio(difference, larger), ratio(_LOGITS, larger**2)))
+        return tests
+
+    def _flipped(self, rng: np.random.Generator) -> tuple[Single, FloatArray]:
+        """Flip the signs of the shares that clusters have in the strengths.
+
+        Returns
+        -------
+        draws : ndarray of shape (n_items, n_draws)
+            Sums of the shares.
+        moments : ndarray of shape (n_items, n_items)
+            Sums of their products.
+        """
+        votes, n = self.votes, self.theta.size
+        scores = scores_of_clusters(votes, self.counts, self.fitted, self.model)
+        inverse = self.inverse_information()[:, :n]
+        weight = np.bincount(votes.clusters, votes.weight) / votes.weight.sum()
+        draws, moments = np.zeros((n, 1), np.float32), np.zeros((n, n))
+        n_parts = -(-weight.size // _CLUSTERS)
+        for rows in np.array_split(np.arange(weight.size), n_parts):
+            shares = scores[rows] @ inverse + np.outer(weight[rows], self.theta)
+            signs = random_signs(rows.size, self.n_draws, rng)
+            draws = draws + shares.T.astype(np.float32) @ signs
+            moments += shares.T @ shares
+        return draws, moments
+
     def _check_size(self) -> None:
         n = self.theta.size
         check_output_size(n * n, 8 * _MATRICES, remedy=_REMEDY)
+
+
+def mean_scores(scores: FloatArray) -> FloatArray:
+    """Return the mean of each column, as if queries without a value were like others.
+
+    What a system has on a query is the strength of the one and what the other adds, by
+    least squares.
+    """
+    seen = np.isfinite(scores)
+    values = np.nan_to_num(scores)
+    number = seen.sum(axis=1, keepdims=True)
+    rest = (values - values.sum(axis=1, keepdims=True) / number) * seen
+    share = seen / number
+    normal = np.diag(seen.sum(axis=0)) - share.T @ seen
+    theta = np.linalg.lstsq(normal, rest.sum(axis=0))[0]
+    level = (values - theta * seen).sum() / seen.sum()
+    return np.asarray(theta + level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,171 +334,46 @@ class ScoreEvidence(Evidence):
     Attributes
     ----------
     scores : ndarray of shape (n_queries, n_items), float64
-        Metric of each system on each query.
+        Metric of each system on each query; NaN where it has none.
     """
 
     scores: FloatArray
+
+    @property
+    def n_votes(self) -> IntArray:
+        return np.asarray(np.isfinite(self.scores).sum(axis=0))
+
+    @property
+    def degrees(self) -> IntArray:
+        return self.n_votes - 1
 
     @cached_property
     def covariances(self) -> tuple[FloatArray, FloatArray]:
         n = self.theta.size
         check_output_size(n * n, 8 * _MATRICES, remedy="Compare fewer systems.")
-        found = np.asarray(np.cov(self.scores, rowvar=False) / len(self.scores))
+        rest = np.nan_to_num(self.scores - self.theta)
+        seen = np.isfinite(self.scores).astype(np.float64)
+        both = seen.T @ seen
+        found = rest.T @ rest / np.outer(self.n_votes, self.n_votes)
+        found *= both / np.maximum(both - 1, 1)
         return found, found
 
-
-@dataclass(frozen=True, eq=False)
-class Comparisons:
-    """All pairs of items, the first one before the second.
-
-    Attributes
-    ----------
-    left, right : ndarray of shape (n_pairs,), int64
-    statistic : ndarray of shape (n_pairs,), float64
-        Difference of the strengths over its standard error; 0 for items that are not
-        linked by votes.
-    pvalue : ndarray of shape (n_pairs,), float64
-        Adjusted for all pairs.
-    accepted : ndarray of shape (n_pairs,), bool
-        Whether the order is sure.
-    """
-
-    left: IntArray
-    right: IntArray
-    statistic: FloatArray
-    pvalue: FloatArray
-    accepted: BoolArray
-
-    def places(self, n_items: int) -> IntArray:
-        """Return the best and the worst place of each item, shape (n_items, 2)."""
-        won = self.statistic[self.accepted] > 0
-        left, right = self.left[self.accepted], self.right[self.accepted]
-        return bounds_of_orders(
-            np.where(won, left, right),
-            np.where(won, right, left),
-            np.zeros(n_items, dtype=np.int64),
-        )
-
-
-def compare_items(
-    theta: FloatArray,
-    sandwich: FloatArray,
-    expected: FloatArray,
-    component: IntArray,
-    *,
-    alpha: float,
-    control: str,
-    degrees: float,
-    rng: np.random.Generator,
-) -> Comparisons:
-    """Decide which of two items is stronger, for all pairs at once.
-
-    Parameters
-    ----------
-    theta : ndarray of shape (n_items,)
-    sandwich, expected : ndarray of shape (n_items, n_items)
-        Two covariances; the larger variance of a difference counts.
-    component : ndarray of shape (n_items,), int64
-        Items of different components are not linked by votes.
-    alpha : float
-        "familywise": probability that any order is false; "fdr": expected share of
-        false orders among the decided ones.
-    control : {"familywise", "fdr"}
-    degrees : float
-        Degrees of freedom of the covariance: clusters, or queries, less one; infinite
-        for many votes.
-    rng : numpy Generator
-
-    Returns
-    -------
-    comparisons : Comparisons
-
-    Notes
-    -----
-    Familywise: Bonferroni's rule, then the step-down of the largest statistic: draws
-    of all differences, with their correlations, give the largest one by chance among
-    the pairs that are still open, until no further pair exceeds it. Fdr: Benjamini and
-    Hochberg's rule. With few clusters the ratio of a difference to its standard error
-    follows Student's distribution, and is brought to the normal one first.
-    O(n_items^2) times the number of draws.
-    """
-    n = theta.size
-    check_output_size(n * (n - 1) // 2, _BYTES, remedy=_REMEDY)
-    left, right = np.triu_indices(n, 1)
-    of_votes = _errors(sandwich, left, right)
-    error = np.maximum(of_votes, _errors(expected, left, right))
-    difference = theta[left] - theta[right]
-    met = (component[left] == component[right]) & (error > 0)
-    statistic = np.zeros(left.size)
-    np.divide(difference, error, out=statistic, where=met)
-    single = 2 * student.sf(np.abs(statistic), degrees)
-    # The draws are normal: bring Student's statistic to their scale.
-    size = norm.isf(single / 2)
-    pvalue = np.ones(left.size)
-    if control == "fdr":
-        pvalue[met] = false_discovery_control(single[met]) if met.any() else 1.0
-        return Comparisons(left, right, statistic, pvalue, met & (pvalue <= alpha))
-    pvalue[met] = np.minimum(1.0, single[met] * met.sum())
-    accepted = met & (pvalue <= alpha)
-    precision = np.zeros(left.size, dtype=np.float32)
-    np.divide(1, of_votes, out=precision, where=of_votes > 0, casting="unsafe")
-    draws = _draws(sandwich, rng)
-    floor = pvalue[accepted].max(initial=0.0)
-    live = np.flatnonzero(met & ~accepted)
-    while live.size:
-        largest = np.zeros(draws.shape[1], dtype=np.float32)
-        largest_differences(draws, left[live], right[live], precision[live], largest)
-        below = np.searchsorted(np.sort(largest), size[live])
-        p = np.maximum((1 + N_DRAWS - below) / (1 + N_DRAWS), floor)
-        pvalue[live] = p
-        fallen = p <= alpha
-        if not fallen.any():
-            break
-        accepted[live[fallen]] = True
-        floor = p[fallen].max()
-        live = live[~fallen]
-    return Comparisons(left, right, statistic, pvalue, accepted)
-
-
-def _errors(covariance: FloatArray, left: IntArray, right: IntArray) -> FloatArray:
-    """Return the standard errors of differences."""
-    variance = np.diag(covariance)
-    square = variance[left] + variance[right] - 2 * covariance[left, right]
-    return np.asarray(np.sqrt(np.maximum(square, 0)))
-
-
-def _draws(covariance: FloatArray, rng: np.random.Generator) -> Single:
-    """Return draws of the strengths, shape (n_items, N_DRAWS), float32."""
-    n = len(covariance)
-    # A constant added to all strengths cancels in differences. The diagonal keeps
-    # covariances of few clusters, which have a lower rank, positive definite.
-    scale = max(float(np.diag(covariance).mean()), np.finfo(float).tiny)
-    matrix = covariance + scale / n + 1e-8 * scale * np.eye(n)
-    noise = rng.standard_normal((n, N_DRAWS))
-    return np.asarray(cholesky(matrix, lower=True) @ noise, dtype=np.float32)
-
-
-@jit
-def largest_differences(
-    draws: Single, left: IntArray, right: IntArray, precision: Single, largest: Single
-) -> None:
-    """Find the largest standardised difference of each draw.
-
-    Parameters
-    ----------
-    draws : ndarray of shape (n_items, n_draws), float32
-    left, right : ndarray of shape (n_pairs,), int64
-    precision : ndarray of shape (n_pairs,), float32
-        One over the standard error of the difference.
-    largest : ndarray of shape (n_draws,), float32
-        Raised where a pair has more.
-    """
-    n_draws = draws.shape[1]
-    for pair in range(left.size):
-        first, second, factor = draws[left[pair]], draws[right[pair]], precision[pair]
-        for draw in range(n_draws):
-            size = abs(first[draw] - second[draw]) * factor
-            largest[draw] = max(largest[draw], size)
+    @cached_property
+    def tests(self) -> list[Test]:
+        systems = Systems(self.scores, *self.pairs, self.alpha)
+        rng = np.random.default_rng(self.seed)
+        n_queries = len(self.scores)
+        equal = np.full(n_queries, 1 / n_queries)
+        times = rng.multinomial(n_queries, equal, self.n_draws).T.astype(np.float32)
+        signs = random_signs(n_queries, self.n_draws, rng)
+        tests: list[Test] = [Flipped(systems, signs), Bootstrapped(systems, times)]
+        # With missing cells a pair may speak against the strengths of all queries.
+        left, right = self.pairs
+        agree = (self.theta[left] - self.theta[right]) * systems.mean > 0
+        tests.append(Alone(np.where(agree, np.inf, 0.0)))
+        if self.looks == "any":
+            tests.append(Mixture(systems.ratio, _DEVIATIONS * systems.number))
+        return tests
 
 
 def choose_pairs(
@@ -505,23 +535,24 @@ def find_fragility(evidence: VoteEvidence) -> Fragility:
     challenger that needs the fewest. Fits without them decide how many are enough: one
     vote less, in this order, is not.
     """
-    leader, *others = np.argsort(-evidence.theta, kind="stable")[: 1 + _CHALLENGERS]
+    leader = int(evidence.place.argmin())
+    weaker = np.flatnonzero(evidence.theta <= evidence.theta[leader])
+    order = weaker[np.argsort(-evidence.theta[weaker], kind="stable")]
+    others = order[order != leader][:_CHALLENGERS]
     inverse = evidence.inverse_information()
     influences = [_influence(evidence, inverse, leader, other) for other in others]
     leads = [evidence.theta[leader] - evidence.theta[other] for other in others]
     order, enough = min(map(_in_turn, influences, leads), key=lambda found: found[1])
-    kept, successor = 0, _successor(evidence, leader, order[:enough])
-    while successor is None and enough < order.size:
+
+    def lost(number: int) -> bool:
+        return _successor(evidence, leader, order[:number]) is not None
+
+    kept = 0
+    while not lost(enough) and enough < order.size:
         kept, enough = enough, min(enough + 1 + enough // 2, order.size)
-        successor = _successor(evidence, leader, order[:enough])
     # Without `kept` of them the leader leads, without `enough` it does not.
-    while enough - kept > 1:
-        middle = (kept + enough) // 2
-        found = _successor(evidence, leader, order[:middle])
-        if found is None:
-            kept = middle
-        else:
-            enough, successor = middle, found
+    enough = bisect_left(range(enough), True, lo=kept + 1, key=lost)
+    successor = _successor(evidence, leader, order[:enough])
     names = evidence.votes.items.tolist()
     return Fragility(
         leader=names[leader],
@@ -560,5 +591,7 @@ def _successor(evidence: VoteEvidence, leader: int, removed: IntArray) -> int | 
     counts = count_votes(evidence.votes.take(kept))
     theta = fit_strengths(counts, evidence.model, evidence.prior).theta.copy()
     own, theta[leader] = theta[leader], -np.inf
+    # Stronger items are provisional, and may not lead.
+    theta[evidence.theta > evidence.theta[leader]] = -np.inf
     best = int(theta.argmax())
     return best if theta[best] >= own - _EQUAL else None

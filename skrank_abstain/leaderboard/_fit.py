@@ -19,15 +19,16 @@ both.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, hstack
 from scipy.sparse.linalg import LinearOperator, cg
-from scipy.special import expit, log_expit, logsumexp, softmax
+from scipy.special import expit, log_expit, log_softmax
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import FloatArray, IntArray
@@ -36,16 +37,17 @@ from skrank_abstain.leaderboard._votes import Votes
 #: Beyond this many items systems are solved by conjugate gradients.
 DENSE = 1500
 _STEPS = 100
+#: Priors that cross-validation tries, and its folds.
+PRIORS, _FOLDS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0), 5
 #: Newton's method converges quadratically: a step that promises so little is the last.
 _SMALL = 1e-6
 
 
 class Expansion(NamedTuple):
-    """Log likelihood of counted votes, and its derivatives, to second order.
+    """Derivatives of the log likelihood of counted votes, to second order.
 
     Attributes
     ----------
-    value : float
     score, curvature : ndarray of shape (n_rows,)
         First derivative in ``eta``, and minus the second.
     tau_score, tau_curvature : float
@@ -54,7 +56,6 @@ class Expansion(NamedTuple):
         Minus the mixed second derivative.
     """
 
-    value: float
     score: FloatArray
     curvature: FloatArray
     tau_score: float
@@ -62,28 +63,75 @@ class Expansion(NamedTuple):
     cross: FloatArray
 
 
-class RaoKupper:
+class VoteModel(ABC):
+    """Probabilities of the three outcomes of a vote.
+
+    Attributes
+    ----------
+    no_ties : float
+        ``tau`` of a model without ties.
+    """
+
+    no_ties: float
+
+    @abstractmethod
+    def start(self, share: float) -> float:
+        """Return ``tau`` at which equals tie with this probability."""
+
+    @abstractmethod
+    def log_proba(self, eta: FloatArray, tau: float) -> FloatArray:
+        """Return the logarithms of the probabilities, shape (n_rows, 3)."""
+
+    @abstractmethod
+    def scores(self, eta: FloatArray, tau: float) -> tuple[FloatArray, FloatArray]:
+        """Return the derivatives of log P in eta and tau, each (n_rows, 3)."""
+
+    @abstractmethod
+    def curvatures(self, eta: FloatArray, tau: float) -> tuple[FloatArray, ...]:
+        """Return minus the second derivatives in eta, in both, and in tau."""
+
+    def proba(self, eta: FloatArray, tau: float) -> FloatArray:
+        """Return the probabilities, shape (n_rows, 3)."""
+        return np.exp(self.log_proba(eta, tau))
+
+    def log_likelihood(self, eta: FloatArray, tau: float, counts: FloatArray) -> float:
+        """Return the log likelihood of ``counts``, shape (n_rows, 3)."""
+        # An outcome that never happened may be impossible.
+        return float((counts * np.where(counts, self.log_proba(eta, tau), 0)).sum())
+
+    def expand(self, eta: FloatArray, tau: float, counts: FloatArray) -> Expansion:
+        """Return the derivatives of the log likelihood."""
+        in_eta, in_tau = self.scores(eta, tau)
+        of_eta, cross, of_tau = self.curvatures(eta, tau)
+        return Expansion(
+            score=(counts * in_eta).sum(axis=1),
+            curvature=(counts * of_eta).sum(axis=1),
+            tau_score=float((counts * in_tau).sum()),
+            tau_curvature=float((counts * of_tau).sum()),
+            cross=(counts * cross).sum(axis=1),
+        )
+
+
+class RaoKupper(VoteModel):
     """P(left wins) = sigma(eta - tau), P(right wins) = sigma(-eta - tau).
 
     A tie is one win for each side, and a factor: P(tie) is the product of both
     probabilities and ``exp(2 tau) - 1``.
     """
 
-    #: ``tau`` of a model without ties.
     no_ties = 0.0
 
     def start(self, share: float) -> float:
-        """Return ``tau`` at which equals tie with this probability."""
         return float(2 * np.arctanh(share))
 
-    def proba(self, eta: FloatArray, tau: float) -> FloatArray:
-        """Return the probabilities, shape (n_rows, 3)."""
-        left, right = expit(eta - tau), expit(-eta - tau)
-        tie = np.expm1(2 * tau) * left * right
-        return np.stack([right, tie, left], axis=-1)
+    def log_proba(self, eta: FloatArray, tau: float) -> FloatArray:
+        left, right = log_expit(eta - tau), log_expit(-eta - tau)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # log(exp(2 tau) - 1) without overflow; below 0 there is no model.
+            factor = 2 * tau + np.log(-np.expm1(-2 * tau)) if tau >= 0 else -np.inf
+        return np.stack([right, left + right + factor, left], axis=-1)
 
     def scores(self, eta: FloatArray, tau: float) -> tuple[FloatArray, FloatArray]:
-        """Return the derivatives of log P in eta and tau, each (n_rows, 3)."""
         lost, won = expit(tau - eta), expit(eta + tau)
         # Without ties the middle column has no meaning: nothing is ever counted there.
         slope = -2 / np.expm1(-2 * tau) if tau else 0.0
@@ -92,57 +140,29 @@ class RaoKupper:
             np.stack([-won, slope - lost - won, -lost], axis=-1),
         )
 
-    def log_likelihood(self, eta: FloatArray, tau: float, counts: FloatArray) -> float:
-        """Return the log likelihood of ``counts``, shape (n_rows, 3)."""
-        if tau < 0:
-            return -np.inf
-        right, tie, left = counts.T
-        ties = tie.sum()
-        with np.errstate(divide="ignore"):
-            # log(exp(2 tau) - 1) without overflow.
-            factor = 2 * tau + np.log(-np.expm1(-2 * tau)) if ties else 0.0
-        value = (left + tie) @ log_expit(eta - tau) + (right + tie) @ log_expit(
-            -eta - tau
-        )
-        return float(value + ties * factor)
-
-    def expand(self, eta: FloatArray, tau: float, counts: FloatArray) -> Expansion:
-        """Return the log likelihood with its derivatives."""
-        right, tie, left = counts.T
-        up, down = left + tie, right + tie
+    def curvatures(self, eta: FloatArray, tau: float) -> tuple[FloatArray, ...]:
         lost, won = expit(tau - eta), expit(eta + tau)
-        ties = tie.sum()
-        of_lost, of_won = up * lost * (1 - lost), down * won * (1 - won)
-        curvature = of_lost + of_won
-        return Expansion(
-            value=self.log_likelihood(eta, tau, counts),
-            score=up * lost - down * won,
-            curvature=curvature,
-            tau_score=-(up @ lost) - down @ won - (ties * _over(tau) if ties else 0),
-            tau_curvature=curvature.sum()
-            + (ties / np.sinh(min(tau, 300.0)) ** 2 if ties else 0),
-            cross=of_won - of_lost,
+        left, right = lost * (1 - lost), won * (1 - won)
+        bend = 1 / np.sinh(min(tau, 300.0)) ** 2 if tau else 0.0
+        return (
+            np.stack([right, left + right, left], axis=-1),
+            np.stack([right, right - left, -left], axis=-1),
+            np.stack([right, left + right + bend, left], axis=-1),
         )
 
 
-def _over(tau: float) -> float:
-    """Return minus the derivative of log(exp(2 tau) - 1)."""
-    return float(2 / np.expm1(-2 * tau))
-
-
-class Davidson:
-    """P(left) : P(tie) : P(right) = exp(eta / 2) : exp(tau) : exp(-eta / 2).
-
-    Attributes and methods are those of `RaoKupper`.
-    """
+class Davidson(VoteModel):
+    """P(left) : P(tie) : P(right) = exp(eta / 2) : exp(tau) : exp(-eta / 2)."""
 
     no_ties = -np.inf
 
     def start(self, share: float) -> float:
         return float(np.log(2 * share / (1 - share)))
 
-    def proba(self, eta: FloatArray, tau: float) -> FloatArray:
-        return np.asarray(softmax(self._logits(eta, tau), axis=-1))
+    def log_proba(self, eta: FloatArray, tau: float) -> FloatArray:
+        half = np.asarray(eta) / 2
+        logits = np.stack([-half, np.full_like(half, tau), half], axis=-1)
+        return np.asarray(log_softmax(logits, axis=-1))
 
     def scores(self, eta: FloatArray, tau: float) -> tuple[FloatArray, FloatArray]:
         right, tie, left = self.proba(eta, tau).T
@@ -152,33 +172,13 @@ class Davidson:
             np.stack([-tie, 1 - tie, -tie], axis=-1),
         )
 
-    def log_likelihood(self, eta: FloatArray, tau: float, counts: FloatArray) -> float:
-        logits = self._logits(eta, tau)
-        ties = counts[:, 1].sum()
-        value = (counts[:, 2] - counts[:, 0]) @ (eta / 2)
-        value -= counts.sum(axis=1) @ logsumexp(logits, axis=-1)
-        return float(value + (ties * tau if ties else 0))
-
-    def expand(self, eta: FloatArray, tau: float, counts: FloatArray) -> Expansion:
-        right, tie, left = self.proba(eta, tau).T
-        total = counts.sum(axis=1)
+    def curvatures(self, eta: FloatArray, tau: float) -> tuple[FloatArray, ...]:
+        right, tie, left = self.proba(eta, tau).T[:, :, None]
         mean = (left - right) / 2
-        return Expansion(
-            value=self.log_likelihood(eta, tau, counts),
-            score=(counts[:, 2] - counts[:, 0]) / 2 - total * mean,
-            curvature=total * ((left + right) / 4 - mean**2),
-            tau_score=float(counts[:, 1].sum() - total @ tie),
-            tau_curvature=float(total @ (tie * (1 - tie))),
-            cross=-total * tie * mean,
-        )
-
-    @staticmethod
-    def _logits(eta: FloatArray, tau: float) -> FloatArray:
-        half = np.asarray(eta) / 2
-        return np.stack([-half, np.full_like(half, tau), half], axis=-1)
+        # They are the same for all outcomes.
+        return (left + right) / 4 - mean**2, -tie * mean, tie * (1 - tie)
 
 
-VoteModel = RaoKupper | Davidson
 #: Values of ``Leaderboard(ties=)``.
 VOTE_MODELS: dict[str, VoteModel] = {"rao_kupper": RaoKupper(), "davidson": Davidson()}
 
@@ -385,13 +385,15 @@ def fit_strengths(counts: Counts, model: VoteModel, prior: float) -> Strengths:
     for _ in range(_STEPS):
         at = parts(x)
         found = model.expand(eta_of(counts, at), at.tau, counts.weight)
-        gradient = _gradient(counts, found)
-        gradient[:n] -= prior * at.theta
+        others = found.score @ counts.covariates
+        others = np.append(others, [found.tau_score] * counts.has_ties)
+        pull = prior * at.theta
+        gradient = np.concatenate([counts.by_item(found.score) - pull, others])
         step = _newton_step(counts, found, gradient, prior)
         promise = float(gradient @ step)
         if promise < _SMALL:
             return parts(x + step)
-        value = found.value - prior / 2 * float(at.theta @ at.theta)
+        value = objective(x)
         size = 1.0
         while objective(x + size * step) < value + 1e-4 * size * promise:
             size /= 2
@@ -399,6 +401,27 @@ def fit_strengths(counts: Counts, model: VoteModel, prior: float) -> Strengths:
                 return at
         x = x + size * step
     return parts(x)
+
+
+def choose_prior(votes: Votes, model: VoteModel) -> float:
+    """Return the prior of `PRIORS` that foretells votes best, by cross-validation."""
+    # By what they say: the order of the votes must not matter.
+    keys = votes.weight, votes.label * np.sign(votes.right - votes.left)
+    ends = np.minimum(votes.left, votes.right), np.maximum(votes.left, votes.right)
+    order = np.lexsort([*votes.covariates.T, *keys, *ends])
+    unit = np.empty_like(order)
+    unit[order] = np.arange(order.size)
+    unit = unit if votes.cluster is None else votes.cluster
+    fold = np.random.default_rng(0).permutation(unit.max() + 1)[unit] % _FOLDS
+    total = np.zeros(len(PRIORS))
+    for number in range(min(_FOLDS, unit.max() + 1)):
+        kept, tried = (votes.take(rows) for rows in (fold != number, fold == number))
+        counts, others = count_votes(kept), count_votes(tried)
+        for k, prior in enumerate(PRIORS):
+            at = fit_strengths(counts, model, prior)
+            eta = eta_of(others, at)
+            total[k] += model.log_likelihood(eta, at.tau, others.weight)
+    return PRIORS[int(total.argmax())]
 
 
 def share_of_its_own(counts: Counts) -> float:
@@ -418,13 +441,6 @@ def share_of_its_own(counts: Counts) -> float:
     unit = np.sqrt(np.diag(corner))
     rest = (corner - beside.T @ _solve(laplacian, tiny, beside)) / np.outer(unit, unit)
     return float(np.linalg.eigvalsh(rest)[0])
-
-
-def _gradient(counts: Counts, found: Expansion) -> FloatArray:
-    others = found.score @ counts.covariates
-    if counts.has_ties:
-        others = np.append(others, found.tau_score)
-    return np.concatenate([counts.by_item(found.score), others])
 
 
 def _newton_step(
@@ -511,11 +527,12 @@ def spread_of(
     # The pull of the prior towards 0 adds no knowledge.
     by_chance[np.diag_indices(n)] += prior
     expected = inverse @ by_chance @ inverse
-    happened = (
-        moments(counts.square)
-        if votes.cluster is None
-        else _moments_of_clusters(votes, counts, fitted, model)
-    )
+    if votes.cluster is None:
+        happened = moments(counts.square)
+    else:
+        scores = scores_of_clusters(votes, counts, fitted, model)
+        n_clusters = scores.shape[0]
+        happened = (scores.T @ scores).toarray() * (n_clusters / (n_clusters - 1))
     sandwich = inverse @ happened @ inverse
     others = np.sqrt(np.maximum(np.diag(sandwich), np.diag(expected))[n:])
     return Spread(centred(sandwich[:n, :n]), centred(expected[:n, :n]), others)
@@ -543,25 +560,21 @@ def _assembled(
     return np.block([[strengths, beside], [beside.T, corner]])
 
 
-def _moments_of_clusters(
+def scores_of_clusters(
     votes: Votes, counts: Counts, fitted: Strengths, model: VoteModel
-) -> FloatArray:
-    """Return C / (C - 1) times the sum over clusters of the squared summed scores."""
-    cluster = votes.clusters
-    n_clusters = int(cluster.max()) + 1
+) -> csr_array:
+    """Return the summed scores of clusters, shape (n_clusters, n_parameters)."""
+    n_clusters = int(votes.clusters.max()) + 1
     in_eta, in_tau = (
         part * votes.weight for part in scores_of_votes(votes, fitted, model)
     )
-    items = sum_by_cluster(in_eta, votes, n_clusters)
     parts = [in_eta * column for column in votes.covariates.T]
     parts += [in_tau] if counts.has_ties else []
     others = np.zeros((n_clusters, len(parts)))
     for number, part in enumerate(parts):
-        others[:, number] = np.bincount(cluster, part, n_clusters)
-    beside = items.T @ others
-    strengths = (items.T @ items).toarray()
-    moments = np.block([[strengths, beside], [beside.T, others.T @ others]])
-    return np.asarray(moments * (n_clusters / (n_clusters - 1)))
+        others[:, number] = np.bincount(votes.clusters, part, n_clusters)
+    items = sum_by_cluster(in_eta, votes, n_clusters)
+    return csr_array(hstack([items, csr_array(others)]))
 
 
 def centred(covariance: FloatArray) -> FloatArray:

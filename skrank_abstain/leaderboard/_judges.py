@@ -90,63 +90,14 @@ def fit_with_judges(
     whatever the judges' bias, if both kinds of battles are of one source. The reliance
     makes the trace of the covariance smallest.
     """
-    kinds = _Kinds(people, judges, vote)
+    beside, others = _kinds_of(people, judges, vote)
     counts = count_votes(people)
-    first = kinds.covariances(counts, alone, model, prior)
-    cross, square = np.trace(first[1]), np.trace(first[2])
-    reliance = float(np.clip(cross / max(square, 1e-300), 0, 1))
-    fitted = _solve(kinds.counts(reliance, counts), alone, model, prior)
-    of_people, mixed, of_judges = kinds.covariances(counts, fitted, model, prior)
-    sandwich = of_people - reliance * (mixed + mixed.T) + reliance**2 * of_judges
-    worth = float(np.trace(of_people) / np.trace(sandwich))
-    return Judged(fitted, sandwich, expected / worth, reliance, worth)
 
-
-class _Kinds:
-    """Votes of people, of judges on the same battles, and of judges alone.
-
-    The first two have the clusters of people, the third has battles. Each kind weighs
-    as much as all votes of people.
-    """
-
-    def __init__(self, people: Votes, judges: Votes, vote: IntArray) -> None:
-        total, seen = people.weight.sum(), np.flatnonzero(vote >= 0)
-        unseen = np.flatnonzero(vote < 0)
-        self.people = people
-        self.judges = judges.take(np.concatenate([seen, unseen]))
-        beside, alone = judges.take(seen), judges.take(unseen)
-        weight = beside.weight * people.weight[vote[seen]]
-        weight *= total / weight.sum()
-        self.beside = replace(
-            beside, weight=weight, cluster=people.clusters[vote[seen]]
-        )
-        weight = alone.weight * total / alone.weight.sum()
-        battle = np.unique(alone.clusters, return_inverse=True)[1]
-        self.alone = replace(alone, weight=weight, cluster=battle)
-
-    def counts(self, reliance: float, people: Counts) -> Counts:
-        """Return the counts of all three kinds, those of the second one negative."""
-        weight = [-reliance * self.beside.weight, reliance * self.alone.weight]
-        more = count_votes(replace(self.judges, weight=np.concatenate(weight)))
-        # Drop the row of the tie parameter, which people's votes alone have set.
-        kept = more.left != more.right
-        names = ("left", "right", "weight", "square", "covariates")
-        joined: dict[str, Any] = {
-            name: np.concatenate([getattr(people, name), getattr(more, name)[kept]])
-            for name in names
-        }
-        return replace(people, **joined)
-
-    def covariances(
-        self, people: Counts, fitted: Strengths, model: VoteModel, prior: float
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the covariance as a polynomial in the reliance.
-
-        Its terms are those of people, of people and judges, and of judges.
-        """
-        curvature = model.expand(eta_of(people, fitted), fitted.tau, people.weight)
-        hessian = people.laplacian(curvature.curvature).toarray()
-        hessian[np.diag_indices(people.n_items)] += prior
+    def covariances(fitted: Strengths) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return those of people, of people and judges, and of judges."""
+        curvature = model.expand(eta_of(counts, fitted), fitted.tau, counts.weight)
+        hessian = counts.laplacian(curvature.curvature).toarray()
+        hessian[np.diag_indices(counts.n_items)] += prior
         factor = cho_factor(hessian)
 
         def spread(moments: FloatArray) -> FloatArray:
@@ -157,18 +108,45 @@ class _Kinds:
             in_eta, _ = scores_of_votes(votes, fitted, model)
             return sum_by_cluster(in_eta * votes.weight, votes, n_clusters)
 
-        share = np.bincount(self.people.clusters, self.people.weight)
-        own = np.bincount(self.alone.clusters, self.alone.weight)
-        of_people, beside = (
-            summed(self.people, share.size),
-            summed(self.beside, share.size),
-        )
-        alone = summed(self.alone, own.size)
-        return (
-            spread(_moments(of_people, of_people, share)),
-            spread(_moments(of_people, beside, share)),
-            spread(_moments(beside, beside, share) + _moments(alone, alone, own)),
-        )
+        share = np.bincount(people.clusters, people.weight)
+        own = np.bincount(others.clusters, others.weight)
+        one, two = summed(people, share.size), summed(beside, share.size)
+        three = summed(others, own.size)
+        of_judges = _moments(two, two, share) + _moments(three, three, own)
+        of_people, mixed = _moments(one, one, share), _moments(one, two, share)
+        return spread(of_people), spread(mixed), spread(of_judges)
+
+    first = covariances(alone)
+    cross, square = np.trace(first[1]), np.trace(first[2])
+    reliance = float(np.clip(cross / max(square, 1e-300), 0, 1))
+    weight = people.weight, -reliance * beside.weight, reliance * others.weight
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(each, name) for each in (people, beside, others)])
+        for name in ("left", "right", "label", "covariates")
+    }
+    every = replace(people, **columns, weight=np.concatenate(weight))
+    fitted = _solve(count_votes(every), alone, model, prior)
+    of_people, mixed, of_judges = covariances(fitted)
+    sandwich = of_people - reliance * (mixed + mixed.T) + reliance**2 * of_judges
+    worth = float(np.trace(of_people) / np.trace(sandwich))
+    return Judged(fitted, sandwich, expected / worth, reliance, worth)
+
+
+def _kinds_of(people: Votes, judges: Votes, vote: IntArray) -> tuple[Votes, Votes]:
+    """Return judges' votes on people's battles and on others.
+
+    The first have the clusters of people, the second have battles. Each kind weighs as
+    much as all votes of people.
+    """
+    total = people.weight.sum()
+    beside, others = judges.take(vote >= 0), judges.take(vote < 0)
+    vote = vote[vote >= 0]
+    weight = beside.weight * people.weight[vote]
+    weight *= total / weight.sum()
+    beside = replace(beside, weight=weight, cluster=people.clusters[vote])
+    weight = others.weight * total / others.weight.sum()
+    battle = np.unique(others.clusters, return_inverse=True)[1]
+    return beside, replace(others, weight=weight, cluster=battle)
 
 
 def _moments(first: csr_array, second: csr_array, weight: Any) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -35,22 +35,25 @@ from skrank_abstain.leaderboard._evidence import (
     choose_pairs,
     find_fragility,
     information_of,
+    mean_scores,
     variance_of_differences,
 )
 from skrank_abstain.leaderboard._fit import (
     VOTE_MODELS,
+    choose_prior,
     count_votes,
     fit_strengths,
     share_of_its_own,
 )
 from skrank_abstain.leaderboard._judges import fit_with_judges
-from skrank_abstain.leaderboard._page import notes_on_votes, write_report
+from skrank_abstain.leaderboard._page import notes_on, write_report
 from skrank_abstain.leaderboard._standings import ItemDecisions, Standings
 from skrank_abstain.leaderboard._votes import (
     number_names,
     read_judges,
     read_scores,
     read_votes,
+    split_votes,
 )
 from skrank_abstain.report import Report
 from skrank_abstain.review import Questions
@@ -76,14 +79,23 @@ class Leaderboard(Saved, BaseEstimator):
     control : {"familywise", "fdr"}, default="familywise"
         "fdr": ``1 - confidence`` is the expected share of false orders among those
         that are decided. Decides more pairs.
-    prior : float, default=0.1
+    looks : {"once", "any"}, default="once"
+        How often the board is read. "once": the promise is about one fit, to votes
+        drawn without regard to the board. "any": it is about all fits together, while
+        votes or queries come in and whoever chose them, ``ask`` included; an order may
+        be kept once it is sure (keep it yourself: a fit only sees its own votes). "any"
+        needs some 1.7 times the votes.
+    prior : float or "cv", default=0.1
         Penalty on squared strengths. It keeps the strength of an item finite that won
-        every time, and hardly moves one with many votes.
+        every time, and hardly moves one with many votes. "cv" chooses it by
+        cross-validation, from .1 to 30, in some 30 fits: the next votes are foretold
+        better where there are few, and up to a sixth fewer orders are sure.
     half_life : float, default=None
         Age at which a vote counts half: in units of the column ``time``, in days if
         that holds dates. None: all votes count alike.
     random_state : int, RandomState instance or None, default=None
-        Of the draws that decide orders close to the limit.
+        Of the draws that decide orders close to the limit. None: always the same
+        ones, so that fits of the same votes agree.
 
     Attributes
     ----------
@@ -99,12 +111,16 @@ class Leaderboard(Saved, BaseEstimator):
         Effects of the covariates on the side of the left item.
     coef_interval_ : ndarray of shape (n_covariates, 2), float64
         Interval of each, at ``confidence``.
+    boards_ : dict
+        A fitted board for each category of votes, with ``by``.
     covariates_ : tuple of str
         Their names.
     tau_ : float
         Tie parameter.
     n_votes_ : int
         Votes, or queries.
+    prior_ : float
+        The penalty, with votes.
     reliance_ : float
         How much the judges count, from 0 to 1; with judges alone.
     vote_worth_ : float
@@ -118,13 +134,20 @@ class Leaderboard(Saved, BaseEstimator):
     Notes
     -----
     An order is decided where the difference exceeds its standard error by more than
-    the largest ratio that chance alone would give: Bonferroni's rule, then the
-    step-down of the largest ratio in draws with the correlations of the strengths. The
-    standard error is the larger of two: by the votes' own spread, cluster by cluster,
-    and by the model. With few clusters the ratio is read by Student's distribution. The
-    promise is one for many votes, drawn without regard to the strengths. For votes that
-    the board itself asked for it is an approximation; it says nothing about voters
-    unlike those who voted.
+    the largest ratio that chance alone would give, by a step-down [4]_ of the largest
+    ratio in draws. Votes by themselves: draws with the correlations of the strengths;
+    the standard error is the larger one of two, by the votes' own spread and by the
+    model, and the promise is one for many votes. Votes in clusters: the signs of the
+    clusters' shares in the strengths are flipped, and the model's error has to be
+    exceeded too. Systems on queries: the signs of the differences are flipped, and
+    queries are drawn again; both have to agree. ``looks="any"``: a normal mixture of
+    likelihood ratios [5]_ has to be large enough, too.
+
+    The log odds of a win are taken to be the difference of two strengths. Votes at
+    random make strong and weak opponents tell different stories, and false orders sure.
+    The promise says nothing about voters unlike those who voted. A board fitted in a
+    loop, with ``looks="once"``, makes its promise for each fit by itself: some of many
+    fits break it.
 
     A step of the fit takes O(n_votes + n_items^3), and a few products with a sparse
     matrix where there are more than 1,500 items. Places take O(n_items^3).
@@ -138,6 +161,8 @@ class Leaderboard(Saved, BaseEstimator):
        Inference". Science 382.
     .. [4] Romano and Wolf (2005). "Exact and Approximate Stepdown Methods for Multiple
        Hypothesis Testing". JASA 100.
+    .. [5] Robbins (1970). "Statistical Methods Related to the Law of the Iterated
+       Logarithm". Annals of Mathematical Statistics 41.
 
     Examples
     --------
@@ -163,13 +188,15 @@ class Leaderboard(Saved, BaseEstimator):
         confidence: float = 0.95,
         ties: str = "rao_kupper",
         control: str = "familywise",
-        prior: float = 0.1,
+        looks: str = "once",
+        prior: Any = 0.1,
         half_life: float | None = None,
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence
         self.ties = ties
         self.control = control
+        self.looks = looks
         self.prior = prior
         self.half_life = half_life
         self.random_state = random_state
@@ -183,6 +210,7 @@ class Leaderboard(Saved, BaseEstimator):
         cluster: str | None = None,
         labels: Any = None,
         judges: Any = None,
+        by: str | None = None,
     ) -> Self:
         """Fit the strengths.
 
@@ -199,7 +227,8 @@ class Leaderboard(Saved, BaseEstimator):
             of playing at home.
         cluster : str, default=None
             Column that says which votes belong together, such as the voter or the
-            prompt. None: each vote stands by itself. Fewer than 20 clusters warn.
+            prompt. None: each vote stands by itself. So few clusters that they cannot
+            decide any order warn.
         labels : sequence of two or three values, default=None
             The labels of (right, left) or (right, tie, left) winning, for ``score``
             too. None: they are read by what they mean.
@@ -207,6 +236,9 @@ class Leaderboard(Saved, BaseEstimator):
             Votes of automatic judges, in the same columns; ``votes`` are then people's.
             ``vote_id`` names the battle in both tables: judges need some battles that
             people voted on, and others. Not with covariates.
+        by : str, default=None
+            Column with the category of a vote, such as the language of the prompt:
+            each gets a board of its own in ``boards_``, without judges.
 
         Returns
         -------
@@ -221,46 +253,35 @@ class Leaderboard(Saved, BaseEstimator):
             itself, a vote id occurs twice, or the effect of a covariate cannot be told
             from the strengths.
         """
-        options = self._checked_options()
-        half_life = self.half_life
-        if half_life is not None:
-            half_life = check_positive(half_life, "half_life")
-        table = read_votes(
-            votes,
-            covariates=covariates,
-            cluster=cluster,
-            half_life=half_life,
-            labels=labels,
-        )
-        counts, prior = count_votes(table), float(self.prior)
+        promise = self._checked_options()
+        options: dict[str, Any] = {"covariates": covariates, "cluster": cluster}
+        options["labels"] = labels
+        table = read_votes(votes, half_life=self.half_life, **options)
+        counts, model = count_votes(table), VOTE_MODELS[self.ties]
         if share_of_its_own(counts) < _NOTHING:
             raise ValueError(
                 "covariates must say something that items and other covariates do not, "
                 f"got {listed(covariates)}: the advantage of the left side, for one, "
                 "cannot be told from the strength of an item that is always there."
             )
-        fitted = fit_strengths(counts, VOTE_MODELS[self.ties], prior)
+        prior = choose_prior(table, model) if self.prior == "cv" else self.prior
+        fitted = fit_strengths(counts, model, prior)
         evidence = VoteEvidence(
-            *options,
-            theta=fitted.theta,
-            component=table.component,
-            n_votes=table.per_item,
-            degrees=np.inf if table.cluster is None else float(table.cluster.max()),
-            votes=table,
-            ties=self.ties,
-            prior=prior,
-            fitted=fitted,
+            *promise, fitted.theta, table, self.ties, float(prior), fitted
         )
         if judges is not None:
             evidence = self._judged(evidence, votes, judges, labels)
         self._take(evidence, table.items)
         self._labels = labels
+        self.boards_ = {
+            category: clone(self).fit(part, **options)
+            for category, part in (split_votes(votes, by) if by else {}).items()
+        }
         self.covariates_ = tuple(covariates)
         self.coef_ = fitted.beta
         self.tau_ = fitted.tau
+        self.prior_ = float(prior)
         self.n_votes_ = int(table.left.size)
-        for text in notes_on_votes(evidence):
-            warn_user(text)
         return self
 
     def _judged(
@@ -291,7 +312,8 @@ class Leaderboard(Saved, BaseEstimator):
         Parameters
         ----------
         frame : frame or mapping of columns
-            A column for each system, a row for each query.
+            A column for each system, a row for each query. Cells may be missing: two
+            systems are compared on the queries that both have.
 
         Returns
         -------
@@ -304,7 +326,7 @@ class Leaderboard(Saved, BaseEstimator):
         TypeError
             If ``frame`` is no table.
         ValueError
-            If there are fewer than two systems or queries, or a value is missing.
+            If there are fewer than two systems or queries, or a system has none.
 
         Examples
         --------
@@ -320,30 +342,30 @@ class Leaderboard(Saved, BaseEstimator):
         """
         options = self._checked_options()
         items, scores = read_scores(frame)
-        self.n_votes_, n_items = scores.shape
-        evidence = ScoreEvidence(
-            *options,
-            theta=scores.mean(axis=0),
-            component=np.zeros(n_items, dtype=np.int64),
-            n_votes=np.full(n_items, self.n_votes_),
-            degrees=self.n_votes_ - 1.0,
-            scores=scores,
-        )
-        self._take(evidence, items)
+        self.n_votes_ = len(scores)
+        theta = mean_scores(scores)
+        self._take(ScoreEvidence(*options, theta=theta, scores=scores), items)
         return self
 
-    def _checked_options(self) -> tuple[float, str, int]:
+    def _checked_options(self) -> tuple[float, str, str, int]:
         confidence = check_fraction(self.confidence, "confidence")
         check_choice(self.ties, "ties", tuple(VOTE_MODELS))
         check_choice(self.control, "control", ("familywise", "fdr"))
-        check_positive(self.prior, "prior")
-        random = check_random_state(self.random_state)
-        return confidence, self.control, int(random.randint(2**31 - 1))
+        check_choice(self.looks, "looks", ("once", "any"))
+        if self.prior != "cv":
+            check_positive(self.prior, "prior")
+        # Fits of the same votes agree, unless somebody asks for other draws.
+        random = check_random_state(
+            0 if self.random_state is None else self.random_state
+        )
+        return confidence, self.control, self.looks, int(random.randint(2**31 - 1))
 
     def _take(self, evidence: Evidence, items: NDArray[Any]) -> None:
         self._evidence = evidence
         self.items_ = items
         self.strengths_ = evidence.theta
+        for text in notes_on(evidence):
+            warn_user(text)
 
     @property
     def covariance_(self) -> FloatArray:
@@ -382,6 +404,7 @@ class Leaderboard(Saved, BaseEstimator):
             low=low,
             high=high,
             votes=evidence.n_votes[order],
+            provisional=evidence.provisional[order],
         )
 
     @property
@@ -402,6 +425,74 @@ class Leaderboard(Saved, BaseEstimator):
             place=evidence.place,
             pvalue=found.pvalue,
         )
+
+    def by_category(self) -> dict[str, list[Any]]:
+        """Return the places of the items in each category of votes, as columns.
+
+        Returns
+        -------
+        columns : dict of str to list
+            ``item_id``, ``all`` and a column for each category: "2 to 4" says from
+            which to which place, "" that there are no votes. ``pandas.DataFrame`` makes
+            a frame of it.
+
+        Notes
+        -----
+        Each column keeps its promise by itself; k of them hold at once with a
+        probability of at least ``1 - k (1 - confidence)``.
+        """
+        items = self.ranking().item_id.tolist()
+        table: dict[str, list[Any]] = {"item_id": items}
+        for name, board in ({"all": self} | self.boards_).items():
+            places = {
+                item.item_id: f"{item.best} to {item.worst}"
+                if item.open
+                else f"{item.best}"
+                for item in board.ranking()
+            }
+            table[str(name)] = [places.get(item, "") for item in items]
+        return table
+
+    def more_needed(self) -> ItemDecisions:
+        """Return how many more votes, or queries, decide each pair of neighbours.
+
+        Returns
+        -------
+        decisions : ItemDecisions
+            The neighbours of the ranking, from the top. ``more`` is the number of
+            further votes or queries, of the whole board and of the same kind, with
+            which the order is sure with a probability of one half: 0 if it is sure,
+            infinite if there is no difference.
+
+        Notes
+        -----
+        With k times as much data a difference of t standard errors is decided with
+        probability ``Phi((t sqrt(k) - c) / sqrt(k - 1))``, where c is what it takes
+        among the pairs that are open. Votes that ``ask`` chooses settle more.
+
+        Raises
+        ------
+        ValueError
+            If all pairs of the items do not fit into memory.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skrank_abstain.leaderboard import Leaderboard
+        >>> scores = np.random.default_rng(0).normal(size=(100, 3)) + [0.5, 0.2, 0]
+        >>> board = Leaderboard().fit_scores(dict(zip("ABC", scores.T)))
+        >>> [(pair.left_id, pair.right_id) for pair in board.more_needed()]
+        [('A', 'B'), ('B', 'C')]
+        >>> board.more_needed().more.astype(int)
+        array([183, 101])
+        """
+        evidence = self._known()
+        order = np.argsort(evidence.place)
+        first, last = np.sort([order[:-1], order[1:]], axis=0)
+        # All pairs are in the order of the first one, then of the second.
+        rows = first * (2 * order.size - first - 1) // 2 + last - first - 1
+        more = np.ceil(self.n_votes_ * (evidence.growth(rows) - 1))
+        return replace(self.decisions.take(rows), more=more)
 
     def preference_graph(self) -> csr_array:
         """Return the sure orders that do not follow from others.
@@ -522,7 +613,9 @@ class Leaderboard(Saved, BaseEstimator):
         questions : Questions
             With ``to_tasks`` and ``to_page``; ``shown=`` takes a value per item, in
             the order of ``items_``. ``value`` is by how much the vote lowers the
-            expected number of false orders. Fit again with the answers, and ask again.
+            expected number of false orders. Fit again with the answers, and ask again:
+            with ``looks="any"``, so that the promise holds for votes that were asked
+            for.
 
         Raises
         ------
@@ -540,7 +633,7 @@ class Leaderboard(Saved, BaseEstimator):
             information_of(theta, model, self.tau_),
             n=check_positive_int(n, "n"),
             per_pair=check_positive_int(per_pair, "per_pair"),
-            leader=int(theta.argmax()) if objective == "top" else None,
+            leader=int(evidence.place.argmin()) if objective == "top" else None,
         )
         difference = theta[left] - theta[right]
         return Questions(

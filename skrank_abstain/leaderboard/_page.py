@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray, listed
+from skrank_abstain._validation import listed
 from skrank_abstain.leaderboard._evidence import Evidence, VoteEvidence
-from skrank_abstain.leaderboard._standings import LeaderboardDisplay, Standings
+from skrank_abstain.leaderboard._standings import (
+    LeaderboardDisplay,
+    Standings,
+    height_of,
+    named,
+)
 from skrank_abstain.report import Picture, Report, Section, Table, write_page
 
 #: Rows of the table of items.
 _MOST = 100
 _ASSUMPTIONS = [
-    "Many votes, or queries, drawn without regard to what the board says. For votes "
-    "that it asked for itself the promise is an approximation.",
+    "Votes, or queries, are drawn without regard to what the board says; with "
+    'looks="any" it may have asked for them.',
     "Votes of different clusters are independent. Votes of one person that are counted "
     "one by one make the board too sure.",
-    "One strength per item: a circle of wins is noise to the model.",
+    "The log odds of a win are the difference of two strengths: one strength per item, "
+    "and no votes at random. A circle of wins is noise to the model.",
     "The figures are about voters, or queries, like these.",
 ]
 
@@ -29,62 +36,96 @@ def write_report(board: Any, evidence: Evidence) -> Report:
     ranking = board.ranking()
     if isinstance(evidence, VoteEvidence):
         data, model = _of_votes(board, evidence)
-        notes = notes_on_votes(evidence)
     else:
         data = [f"{evidence.theta.size} systems on {board.n_votes_} queries"]
         model = ["the mean of the metric; systems are compared on the same queries"]
-        notes = []
     accepted = evidence.comparisons.accepted
-    leaders = listed(ranking.item_id[ranking.best == 1].tolist())
+    leaders = ", ".join(map(str, ranking.item_id[ranking.best == 1]))
     short = [
         f"{int(accepted.sum())} of {accepted.size} orders of two items are sure",
         f"{int(ranking.open.sum())} of {len(ranking)} places are open",
         f"first may be: {leaders}",
     ]
-    shown = ranking.to_dicts()[:_MOST]
-    rows = [[str(row["item_id"]), *_cells(row)] for row in shown]
     head = ("item", "place", "best", "worst", "strength", "from", "to", "votes")
-    more = len(ranking) - len(rows)
-    rest = [f"{more} more items."] if more else []
+    rows = [
+        [name, str(item.place), str(item.best), str(item.worst)]
+        + [f"{number:.3f}" for number in (item.score, item.low, item.high)]
+        + [str(item.votes)]
+        for name, item in islice(zip(named(ranking), ranking, strict=True), _MOST)
+    ]
+    rest = [f"{len(ranking) - _MOST} more items."] if len(ranking) > _MOST else []
+    picture = Picture(
+        alt=f"{len(ranking)} items by strength and place, with the places left open",
+        caption="Left: strengths, each with its interval. Right: places, and bars from "
+        "the best to the worst that is left open.",
+        size=(7, height_of(len(ranking))),
+        draw=partial(_draw, ranking=ranking),
+    )
     sections = [
         Section("In short", [short]),
         Section("Data", [data]),
         Section("Model", [model]),
         Section("What is promised", [_promise(evidence)]),
-        Section("Items", [Table(head, rows), *rest, _picture(ranking)]),
+        Section("Items", [Table(head, rows), *rest, picture]),
         Section("Assumptions", [_ASSUMPTIONS]),
     ]
-    return write_page("Leaderboard", board, sections, warnings=notes)
+    if getattr(board, "boards_", None):
+        sections.insert(5, _by_category(board))
+    return write_page("Leaderboard", board, sections, warnings=notes_on(evidence))
 
 
-def notes_on_votes(evidence: VoteEvidence) -> list[str]:
-    """Return warnings about what the votes leave unknown."""
+def _by_category(board: Any) -> Section:
+    """Return the places in all categories of votes, and what holds for all of them."""
+    columns = board.by_category()
+    n, alpha = len(columns) - 1, 1 - board.confidence
+    promise = (
+        f"Each of {n} columns keeps its promise by itself. All hold at once with a "
+        f"probability of at least {max(1 - n * alpha, 0):.2g}; "
+        f"confidence={1 - alpha / n:.4g} makes it {board.confidence:g}."
+    )
+    rows = list(map(list, zip(*columns.values(), strict=True)))[:_MOST]
+    table = Table(tuple(columns), [list(map(str, row)) for row in rows])
+    return Section("By category", [promise, table])
+
+
+def notes_on(evidence: Evidence) -> list[str]:
+    """Return warnings about what the votes, or queries, leave unknown."""
+    notes = []
+    # All flips of so many signs, of which one and its opposite were seen.
+    least = 1 + int(np.ceil(-np.log2(1 - evidence.confidence)))
+    number = float(np.max(evidence.degrees)) + 1
+    if number < least and getattr(evidence, "judged", None) is None:
+        unit = "clusters" if isinstance(evidence, VoteEvidence) else "queries"
+        notes.append(
+            f"{number:g} {unit} decide no order, whatever they say: confidence="
+            f"{evidence.confidence:g} needs at least {least} of them."
+        )
+    if isinstance(evidence, VoteEvidence):
+        notes += _notes_on_votes(evidence)
+    return notes
+
+
+def _notes_on_votes(evidence: VoteEvidence) -> list[str]:
     votes, counts, notes = evidence.votes, evidence.counts, []
-    sizes = np.bincount(evidence.component)
+    component = votes.component
+    sizes = np.bincount(component)
     if sizes.size > 1:
-        apart = votes.items[evidence.component == sizes.argmin()]
+        apart = votes.items[component == sizes.argmin()]
         notes.append(
             f"The items fall apart into {sizes.size} groups that never met, not even "
             f"over others; one of them is {listed(apart.tolist())}. No order between "
             "groups is decided; places span them."
         )
-    right, tie, left = counts.weight[counts.left != counts.right].T
-    ends = (counts.left, counts.right)
-    first, second = (end[counts.left != counts.right] for end in ends)
-
-    def summed(of_first: FloatArray, of_second: FloatArray) -> FloatArray:
-        total = np.bincount(first, of_first, counts.n_items)
-        return np.asarray(total + np.bincount(second, of_second, counts.n_items))
-
-    always = {
-        "won": summed(right + tie, left + tie) == 0,
-        "lost": summed(left + tie, right + tie) == 0,
-    }
-    texts = [
-        f"{listed(votes.items[alike].tolist())} {what} every time"
-        for what, alike in always.items()
-        if alike.any()
-    ]
+    battles = counts.weight * (counts.left != counts.right)[:, None]
+    right, tie, left = battles.T
+    texts = []
+    for what, of_left, of_right in ("won", right, left), ("lost", left, right):
+        others = np.bincount(counts.left, of_left + tie, counts.n_items)
+        others += np.bincount(counts.right, of_right + tie, counts.n_items)
+        if not others.all():
+            texts.append(
+                f"{listed(votes.items[others == 0].tolist())} {what} every time"
+            )
     if texts:
         notes.append(f"{' and '.join(texts)}: the prior alone keeps strengths finite.")
     return notes
@@ -100,7 +141,7 @@ def _of_votes(board: Any, evidence: VoteEvidence) -> tuple[list[str], list[str]]
     if votes.cluster is None:
         data.append("no clusters: each vote is taken to stand by itself")
     else:
-        data.append(f"{int(votes.cluster.max()) + 1} clusters of votes")
+        data.append(f"{votes.cluster.max() + 1} clusters of votes")
     names = {"rao_kupper": "Rao and Kupper", "davidson": "Davidson"}
     model = [f"ties by {names[evidence.ties]}; prior {evidence.prior:g}"]
     if votes.weight.min() < votes.weight.max():
@@ -125,29 +166,14 @@ def _promise(evidence: Evidence) -> list[str]:
             "Of the orders that are called sure, a share of "
             f"{1 - evidence.confidence:g} is expected to be false at most."
         ]
+    looks = "one look" if evidence.looks == "once" else "every look"
     return [
         f"With a probability of {evidence.confidence:g} none of all the orders that "
-        "are called sure is false, and all best and worst places hold at once.",
+        "are called sure is false, and all best and worst places hold at once, "
+        f"at {looks} at the board.",
         "The interval of a strength is about that item by itself.",
     ]
 
 
-def _picture(ranking: Standings) -> Picture:
-    n = len(ranking)
-    return Picture(
-        alt=f"{n} items by strength and place, with the places that are left open",
-        caption="A bar reaches from the best to the worst place that is left open; a "
-        "line across is the interval of the strength.",
-        size=(6, float(np.clip(0.2 * n + 1.6, 2.6, 16))),
-        draw=partial(_draw, ranking=ranking),
-    )
-
-
 def _draw(figure: Any, *, ranking: Standings) -> None:
     LeaderboardDisplay(standings=ranking).plot(figure.add_subplot())
-
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    whole = [str(row[name]) for name in ("place", "best", "worst")]
-    numbers = [f"{row[name]:.3f}" for name in ("score", "low", "high")]
-    return [*whole, *numbers, str(row["votes"])]

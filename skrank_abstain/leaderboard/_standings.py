@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.displays import GREY, PALETTE, Display
 from skrank_abstain.pairs import SHOWN, PairDecisions, Ranking, html_of_rows
 
@@ -31,6 +31,7 @@ class Standing(NamedTuple):
     low: float
     high: float
     votes: int
+    provisional: bool
     best: int
     worst: int
     open: bool
@@ -42,14 +43,14 @@ class Standings(Ranking):
 
     Iterating over it yields a named tuple for each item. Its fields are the columns of
     ``to_frame`` and ``to_dicts``: ``place``, ``item_id``, ``score``, ``low``,
-    ``high``, ``votes``, ``best``, ``worst``, ``open``.
+    ``high``, ``votes``, ``provisional``, ``best``, ``worst``, ``open``.
 
     Attributes
     ----------
     item_id : ndarray of shape (n_items,)
         Names.
     place : ndarray of shape (n_items,), int64
-        1 is the strongest.
+        1 is the strongest that is not provisional.
     score : ndarray of shape (n_items,), float64
         Strength: logits less their mean, or the mean of a metric.
     low, high : ndarray of shape (n_items,), float64
@@ -57,6 +58,9 @@ class Standings(Ranking):
         not say whether an order is sure: ``best`` and ``worst`` do.
     votes : ndarray of shape (n_items,), int64
         Votes, or queries, about the item.
+    provisional : ndarray of shape (n_items,), bool
+        Items with fewer than 10 votes, or queries, and fewer than half as many as
+        most: they stand behind all that they do not surely beat.
     best, worst : ndarray of shape (n_items,), int64
         Best and worst place that the sure orders, and what follows from them, leave
         open, for all items at once; ``best <= place <= worst``.
@@ -76,6 +80,7 @@ class Standings(Ranking):
     low: FloatArray
     high: FloatArray
     votes: IntArray
+    provisional: BoolArray
 
     def __iter__(self) -> Iterator[Any]:
         columns = [column.tolist() for column in self._columns().values()]
@@ -92,7 +97,7 @@ class Standings(Ranking):
         bounds = zip(first["best"], first["worst"], strict=True)
         texts: dict[str, Iterable[Any] | None] = {
             "place": first["place"],
-            "item": first["item_id"],
+            "item": named(self)[:SHOWN],
             "places left open": [f"{a} to {b}" if a < b else "" for a, b in bounds],
             "votes": first["votes"],
         }
@@ -108,6 +113,8 @@ class ItemDecisions(PairDecisions):
     ----------
     pvalue : ndarray of shape (n_pairs,), float64
         Of equal strengths, adjusted for all pairs.
+    more : ndarray of shape (n_pairs,), float64, or None
+        Votes, or queries, that are still needed, from ``Leaderboard.more_needed``.
     accepted : ndarray of shape (n_pairs,), bool
         Whether the order is sure: ``pvalue <= 1 - confidence``. An order that follows
         from two others is accepted by itself or not at all.
@@ -133,24 +140,38 @@ class ItemDecisions(PairDecisions):
     """
 
     pvalue: FloatArray = None  # type: ignore[assignment]
+    more: FloatArray | None = None
 
     def _measures(self) -> dict[str, FloatArray | None]:
-        return {**super()._measures(), "pvalue": self.pvalue}
+        return {**super()._measures(), "pvalue": self.pvalue, "more": self.more}
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         columns = {**super()._columns(), "pvalue": self.pvalue}
         del columns["qid"]
-        return columns
+        return columns if self.more is None else columns | {"more": self.more}
+
+
+def named(standings: Standings) -> list[str]:
+    """Return the names of the items, and which ones are provisional."""
+    marks = np.where(standings.provisional, " (provisional)", "")
+    return [
+        f"{name}{mark}" for name, mark in zip(standings.item_id, marks, strict=True)
+    ]
+
+
+def height_of(n_items: int) -> float:
+    """Return the inches of a picture of so many items."""
+    return float(np.clip(0.2 * n_items + 1.6, 2.6, _HIGHEST))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LeaderboardDisplay(Display):
-    """Items of a board by strength and place, with what is open of both.
+    """Items of a board: their strengths on the left, their places on the right.
 
-    A marker stands at the strength of an item and at its place. The thin line across is
-    the interval of the strength, by itself; the broad bar up and down reaches from the
-    best to the worst place, for all items at once. Items whose bars overlap in height
-    may stand in either order. Make one with `from_estimator`.
+    A dot is the strength of an item, and the line through it the interval of this
+    strength by itself. On the right a dot is the place, and the bar reaches from the
+    best to the worst one that is left open, for all items at once. Make one with
+    `from_estimator`.
 
     Parameters
     ----------
@@ -166,7 +187,9 @@ class LeaderboardDisplay(Display):
     intervals_ : matplotlib LineCollection
         The intervals of the strengths.
     markers_ : matplotlib PathCollection
-    ax_, figure_ : matplotlib Axes and Figure
+        The strengths.
+    ax_, places_ax_, figure_ : matplotlib Axes and Figure
+        Of the strengths, of the places, and both.
 
     Examples
     --------
@@ -177,8 +200,6 @@ class LeaderboardDisplay(Display):
     >>> [text.get_text() for text in display.ax_.get_yticklabels()]
     ['A', 'B', 'C']
     """
-
-    legend_columns = 3
 
     standings: Standings
     name: str | None = None
@@ -210,42 +231,43 @@ class LeaderboardDisplay(Display):
         return cls(standings=board.ranking(), name=name).plot(ax, **kwargs)
 
     def _height(self) -> float:
-        return float(np.clip(0.2 * len(self.standings) + 1.6, 2.6, _HIGHEST))
+        return height_of(len(self.standings))
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
-        shown, ax = self.standings, self.ax_
-        style: dict[str, Any] = {"color": GREY, "alpha": 0.4, "linewidth": 3}
-        # Longer than the places, so that one that is certain has a bar to see.
-        ends = shown.best - 0.3, shown.worst + 0.3
-        style |= {"label": "places open"} | kwargs
-        self.bars_ = ax.vlines(shown.score, *ends, **style)
+        shown, ax, n = self.standings, self.ax_, len(self.standings)
         self.intervals_ = ax.hlines(
-            shown.place,
-            shown.low,
-            shown.high,
-            color=PALETTE[0],
-            linewidth=1,
-            label="interval of the strength",
+            shown.place, shown.low, shown.high, color=PALETTE[0]
         )
-        self.markers_ = ax.scatter(
-            shown.score, shown.place, color=PALETTE[0], s=14, zorder=3, label="place"
+        self.markers_ = ax.scatter(shown.score, shown.place, color=PALETTE[0], s=14)
+        spec = ax.get_subplotspec()
+        if spec is None:
+            self.places_ax_ = ax.inset_axes([1.03, 0, 1, 1], sharey=ax)
+        else:
+            halves = spec.subgridspec(1, 2, wspace=0.05)
+            ax.set_subplotspec(halves[0])
+            self.places_ax_ = self.figure_.add_subplot(halves[1], sharey=ax)
+        # Wider than the places, so that one that is certain has a bar to see.
+        ends = shown.best - 0.4, shown.worst + 0.4
+        style: dict[str, Any] = {"color": GREY, "alpha": 0.5, "linewidth": 4}
+        self.bars_ = self.places_ax_.hlines(shown.place, *ends, **style | kwargs)
+        self.places_ax_.scatter(
+            shown.place, shown.place, color=PALETTE[0], s=14, zorder=3
         )
-        n = len(shown)
+        self.places_ax_.tick_params(labelleft=False, left=False)
+        self.places_ax_.xaxis.get_major_locator().set_params(integer=True)
+        self.places_ax_.set(xlabel="places left open", xlim=(0.2, n + 0.8))
+        self.places_ax_.grid(axis="x", linewidth=0.4)
         if n > _MOST_NAMES:
             ax.set_yticks([])
         else:
             # The names are the user's: a dollar sign is no formula.
             ax.set_yticks(
                 shown.place,
-                [str(name) for name in shown.item_id],
+                named(shown),
                 fontsize=min(8.5, 0.8 * 72 * (_HIGHEST - 1.6) / n),
                 parse_math=False,
             )
-        ax.set(
-            xlabel="strength",
-            ylabel="item, first place on top",
-            # Upside down: place 1 on top, where lists begin.
-            ylim=(n + 0.8, 0.2),
-        )
+        # Upside down: place 1 on top, where lists begin.
+        ax.set(xlabel="strength", ylim=(n + 0.8, 0.2))
         if name is not None:
-            ax.set_title(name, parse_math=False)
+            ax.set_title(name, parse_math=False, x=0, ha="left")

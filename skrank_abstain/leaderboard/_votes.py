@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any, Self
@@ -17,18 +19,17 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_finite,
+    check_positive,
     is_blank,
+    is_missing,
     listed,
     shown,
 )
-from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import read_columns, read_pair_labels
 
 #: Needed columns, and their names in arenas of language models.
 _NEEDED = ("left", "right", "label")
 _OF_ARENAS = ("model_a", "model_b", "winner")
-#: With fewer clusters, or queries, the spread between them is poorly known.
-_FEW = 20
 #: Labels that arenas give to a tie of two bad answers.
 _BOTH_BAD = {"tie (bothbad)", "both_bad"}
 
@@ -130,8 +131,8 @@ def read_votes(
     """
     if isinstance(covariates, str):
         raise TypeError(
-            "covariates must be a sequence of names of columns, got "
-            f"{covariates!r}: write covariates=[{covariates!r}]."
+            f"covariates must be a sequence, got {covariates!r}: write "
+            f"covariates=[{covariates!r}]."
         )
     table = _open(votes)
     sides = [_named(table["left"], "left"), _named(table["right"], "right")]
@@ -140,14 +141,19 @@ def read_votes(
     same = np.flatnonzero(left == right)
     if same.size:
         raise ValueError(
-            "votes must be about two different items, got "
-            f"{sides[0][same[0]]!r} against itself in row {same[0]} and {same.size} "
-            "such rows in all: drop them."
+            f"votes must be about two different items, got {sides[0][same[0]]!r} "
+            f"against itself and {same.size} such rows in all: drop them."
         )
-    if not repeated:
-        _check_ids(table.get("vote_id", []))
+    ids = table.get("vote_id", [])
+    if not repeated and len(set(ids)) < len(ids):
+        name, times = Counter(ids).most_common(1)[0]
+        raise ValueError(
+            f"votes must have each vote_id once, got {name!r} in {times} rows: drop "
+            "repeated votes, or the column."
+        )
     weight = _weights(table)
     if half_life is not None:
+        check_positive(half_life, "half_life")
         time = _times(_column(table, "time", "half_life needs time and"))
         weight = weight * np.exp2((time - time.max()) / half_life)
     columns = [_covariate(table, name) for name in covariates]
@@ -160,6 +166,21 @@ def read_votes(
         covariates=np.array(columns, dtype=np.float64).reshape(-1, left.size).T,
         cluster=None if cluster is None else _clusters(table, cluster),
     )
+
+
+def split_votes(votes: Any, by: str) -> dict[Any, dict[str, list[Any]]]:
+    """Return the columns of the votes of each value of a column."""
+    table = _open(votes)
+    category = _named(_column(table, by, "by"), by)
+    rows: dict[Any, list[int]] = {name: [] for name in sorted(set(category), key=str)}
+    for row, name in enumerate(category):
+        rows[name].append(row)
+    return {
+        name: {
+            column: [values[row] for row in some] for column, values in table.items()
+        }
+        for name, some in rows.items()
+    }
 
 
 def read_judges(
@@ -207,11 +228,9 @@ def read_judges(
             f"with others, and {other.size} such votes in all."
         )
     if not seen.any() or seen.all():
-        kinds = "battles that people voted on" if seen.all() else "other battles"
         raise ValueError(
-            "judges must have voted on battles that people voted on, which shows how "
-            "they err, and on others, which is what they add; the column vote_id tells "
-            f"them apart. Got {kinds} alone."
+            "judges must have voted on some battles that people voted on (the same "
+            f"vote_id) and on others, got {seen.sum()} and {(~seen).sum()}."
         )
     battle = _positions(ids, dict.fromkeys(ids))
     weight = 1 / np.bincount(battle)[battle]
@@ -249,28 +268,26 @@ def read_scores(frame: Any) -> tuple[NDArray[Any], FloatArray]:
             "frame must have a column of its own name for each of at least two "
             f"systems, got {listed(names)}."
         )
-    columns = [
-        check_finite(
-            np.asarray(frame[name]),
-            f"frame[{name!r}]",
-            ("n_queries",),
-            remedy=" Compare systems on the queries that all of them have.",
-        )
-        for name in names
-    ]
+    columns = [np.asarray(frame[name]) for name in names]
     sizes = {column.size for column in columns}
     if len(sizes) > 1 or min(sizes) < 2:
         raise ValueError(
             "frame must have the same rows, at least two queries, in every column, got "
             f"columns of {listed(sorted(sizes))} values."
         )
-    n_queries = sizes.pop()
-    if n_queries < _FEW:
-        warn_user(
-            f"{n_queries} queries are fewer than {_FEW}: the spread of the means is "
-            "poorly known, few orders can be sure, and the promise is a rough one."
-        )
-    return _array_of_names(names), np.stack(columns, axis=1)
+    scores = np.stack(
+        [_metric(*column) for column in zip(names, columns, strict=True)], axis=1
+    )
+    return _array_of_names(names), scores[np.isfinite(scores).any(axis=1)]
+
+
+def _metric(name: Any, column: NDArray[Any]) -> FloatArray:
+    """Return the metric of a system on each query; NaN where it has none."""
+    missing = np.array([is_missing(value) for value in column.tolist()])
+    values = np.full(column.size, np.nan)
+    name = f"frame[{name!r}]"
+    values[~missing] = check_finite(column[~missing], name, ("n_queries",))
+    return values
 
 
 def number_names(sides: list[list[Any]], items: NDArray[Any]) -> list[IntArray]:
@@ -321,22 +338,9 @@ def _vote_ids(votes: Any) -> list[Any]:
     return _named(column, "vote_id")
 
 
-def _check_ids(column: list[Any]) -> None:
-    """Refuse the same vote twice."""
-    first: dict[Any, int] = {}
-    for row, value in enumerate(column):
-        if first.setdefault(value, row) != row:
-            raise ValueError(
-                f"votes must have each vote_id once, got {value!r} in rows "
-                f"{first[value]} and {row}: drop repeated votes, or the column."
-            )
-
-
 def _labels(column: list[Any], labels: Any) -> IntArray:
     """Return +1, 0 and -1."""
     kinds = set(_named(column, "label"))
-    values = np.empty(len(column), dtype=object)
-    values[:] = column
     if labels is None:
         # In tables of results 1 and 0 are left and right, in -1, 0, 1 left and tie.
         if kinds == {0, 1}:
@@ -345,20 +349,20 @@ def _labels(column: list[Any], labels: Any) -> IntArray:
                 "right, got [0, 1], where 0 may be a tie or the right one: say "
                 "labels=(-1, 0, 1) or labels=(0, 1) to fit."
             )
-        values[:] = ["tie" if value in _BOTH_BAD else value for value in column]
+        column = ["tie" if value in _BOTH_BAD else value for value in column]
+    values = np.empty(len(column), dtype=object)
+    values[:] = column
     return read_pair_labels(values, labels, name="votes['label']")
 
 
 def _weights(table: Mapping[str, list[Any]]) -> FloatArray:
     """Return the weights; 1 without a column for them."""
-    if "weight" not in table:
-        return np.ones(len(table["label"]))
-    weight = _numbers(table["weight"], "votes['weight']")
-    bad = np.flatnonzero(weight < 0)
-    if bad.size or not weight.any():
+    ones = np.ones(len(table["label"]))
+    weight = check_finite(table.get("weight", ones), "votes['weight']", error=TypeError)
+    if weight.min() < 0 or not weight.any():
         raise ValueError(
             "votes must have weights that are not negative, some of them positive, "
-            f"got {weight[bad[0] if bad.size else 0]:g}."
+            f"got {weight.min():g}."
         )
     return weight
 
@@ -388,13 +392,14 @@ def _days(value: Any) -> float:
 
 def _covariate(table: Mapping[str, list[Any]], name: str) -> FloatArray:
     """Return a column of numbers that are not all 0."""
-    column = _numbers(_column(table, name, "covariates"), f"votes[{name!r}]")
-    if not column.any():
+    column = _column(table, name, "covariates")
+    numbers = check_finite(column, f"votes[{name!r}]", error=TypeError)
+    if not numbers.any():
         raise ValueError(
             f"covariates must differ from 0 somewhere, got {name!r}, which is 0 in "
             "every vote: leave it out."
         )
-    return column
+    return numbers
 
 
 def _clusters(table: Mapping[str, list[Any]], name: str) -> IntArray:
@@ -406,13 +411,8 @@ def _clusters(table: Mapping[str, list[Any]], name: str) -> IntArray:
             f"cluster must name a column with at least two values, got {name!r} "
             f"with {column[0]!r} alone: no spread between clusters can be seen."
         )
-    if len(every) < _FEW:
-        warn_user(
-            f"{name!r} has {len(every)} clusters; with fewer than {_FEW} the spread "
-            "between them is poorly known: few orders can be sure, and the promise is "
-            "a rough one."
-        )
-    return _positions(column, every)
+    # Numbers do not depend on the order of the votes, nor do draws by cluster.
+    return _positions(column, sorted(every, key=str))
 
 
 def _named(column: list[Any], name: str) -> list[Any]:
@@ -434,20 +434,6 @@ def _named(column: list[Any], name: str) -> list[Any]:
     return column
 
 
-def _numbers(column: list[Any], name: str) -> FloatArray:
-    try:
-        values = np.array(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must hold numbers, got {shown(column[0])}.") from None
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        raise ValueError(
-            f"{name} must be finite, got {column[bad[0]]!r} in row {bad[0]} and "
-            f"{bad.size} such rows in all."
-        )
-    return values
-
-
 def _sorted_names(names: list[Any]) -> NDArray[Any]:
     """Return each name once, in an order that does not depend on that of the votes."""
     every = list(set(names))
@@ -459,11 +445,9 @@ def _sorted_names(names: list[Any]) -> NDArray[Any]:
                 "votes must write the name of an item in one way, got "
                 f"{other!r} and {name!r}: make both text, or both numbers."
             )
-    try:
-        every.sort()
-    except TypeError:
-        every.sort(key=str)
-    return _array_of_names(every)
+    with suppress(TypeError):
+        return _array_of_names(sorted(every))
+    return _array_of_names(sorted(every, key=str))
 
 
 def _array_of_names(names: list[Any]) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """Evidence of a change in a stream, valid at any time.
 
 Each process starts at 1, stays non-negative and does not grow on average while nothing
-has changed. By Ville's inequality the probability that it ever reaches ``1 / delta`` is
+changes. By Ville's inequality the probability that it ever reaches ``1 / delta`` is
 then at most ``delta``.
 """
 
@@ -62,29 +62,53 @@ def online_pvalues(
     return pvalues, counts
 
 
-def add_pvalues(logs: FloatArray, pvalues: FloatArray) -> tuple[FloatArray, FloatArray]:
+def reserve(n_queries: IntArray) -> FloatArray:
+    """Return the share of the stake that is not yet bet after so many queries.
+
+    It falls from 19/20 to 0, so slowly that a change after 15,000 queries takes less
+    than twice as long to find as one at the start.
+    """
+    return np.asarray(0.95 / np.sqrt(1 + n_queries / 1000))
+
+
+def add_pvalues(
+    logs: FloatArray, pvalues: FloatArray, n_before: int
+) -> tuple[FloatArray, FloatArray]:
     """Bet on small and on large p-values.
 
     Parameters
     ----------
     logs : ndarray of shape (n_statistics, 2, n_exponents), float64
-        Logarithms of the products before these p-values.
+        Logarithms of the capitals before these p-values; log(1/20) at the start.
     pvalues : ndarray of shape (n_queries, n_statistics), float64
+    n_before : int
+        Number of earlier p-values of each statistic.
 
     Returns
     -------
     logs : ndarray of shape (n_statistics, 2, n_exponents), float64
     evidence : ndarray of shape (n_queries,), float64
-        Evidence after each query: the mean of the products of e p^(e - 1) over
-        statistics, both sides and the exponents e.
+        Evidence after each query: the mean capital over statistics, both sides and
+        the exponents, and the reserve.
+
+    Notes
+    -----
+    A bet with exponent e multiplies its capital by e p^(e - 1). Before each bet a
+    little of the reserve is added to the capital, since the old capital is lost after
+    many quiet queries: a change is then met by fresh capital.
     """
     if not len(pvalues):
         return logs, np.empty(0)
+    left = reserve(n_before + np.arange(len(pvalues) + 1))
     sides = np.stack([pvalues, 1 - pvalues], axis=2).clip(np.finfo(float).tiny)
     gain = np.log(EXPONENTS) + (EXPONENTS - 1) * np.log(sides)[..., None]
-    path = logs + np.cumsum(gain, axis=0)
-    evidence = np.exp(logsumexp(path, axis=(1, 2, 3)) - np.log(logs.size))
-    return path[-1], evidence
+    total = np.cumsum(gain, axis=0)
+    # Capital that comes in before a bet does not have the gains of earlier ones.
+    added = np.log(-np.diff(left))[:, None, None, None] - (total - gain)
+    added[0] = np.logaddexp(added[0], logs)
+    path = total + np.logaddexp.accumulate(added, axis=0)
+    capital = np.exp(logsumexp(path, axis=(1, 2, 3)) - np.log(logs.size))
+    return path[-1], capital + left[1:]
 
 
 class Bets(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
@@ -41,7 +41,7 @@ class Monitor:
     with the calibration queries and the stream so far. With a few labels it
     bets against the bound on the loss of decided pairs. Either alarm is false with a
     probability of at most ``delta``, however long the stream runs and however often one
-    looks.
+    looks, if the queries are exchangeable and each comes once.
 
     Make one with `Monitor.of`; save it as JSON with `to_dict` and `from_dict`.
 
@@ -55,10 +55,16 @@ class Monitor:
     fingerprint : str
         Of the fitted ranker.
     seed : int
+    highest : float
+        Largest risk of a pair.
     counts : ndarray of shape (2, 65), int64
         Number of queries so far, calibration included, by level of each statistic.
     logs : ndarray of shape (2, 2, 19), float64
-        Logarithms of the bets on their p-values.
+        Logarithms of the capitals of the bets on their p-values.
+    n_seen : int
+        Number of queries so far, without those of calibration.
+    since : tuple of int
+        Number and summed levels of the queries since the evidence began to rise.
     bets : Bets
         Bets of the audit.
     peaks : tuple of float
@@ -71,11 +77,14 @@ class Monitor:
     Notes
     -----
     The evidence without labels is a mixture martingale on online conformal p-values
-    [1]_; the evidence of the audit is the capital of bets on uniformly drawn accepted
-    pairs [2]_. Both assume that, while nothing has changed, new queries are
-    exchangeable with the calibration queries. Only an audit can notice that labels
-    changed their meaning. The state is some hundred numbers for any number of queries;
-    an update is O(n log n).
+    [1]_, which bets fresh capital on every query, so that a change is found as soon
+    after years as after days. The evidence of the audit is the capital of bets on
+    uniformly drawn pairs [2]_, of which those that are abstained on count 0. Both
+    assume that, while nothing changes, new queries are exchangeable with the
+    calibration queries, and each comes once: bursts of one query, or traffic of a few
+    queries after calibration on many, raise an alarm though nothing changed. Only an
+    audit can notice that labels changed their meaning. The state is some hundred
+    numbers for any number of queries; an update is O(n log n).
 
     References
     ----------
@@ -102,14 +111,20 @@ class Monitor:
     >>> monitor = monitor.update(ranker, later.data / 3, later.qid, day="tuesday")
     >>> monitor.alarm
     True
+    >>> before, since = monitor.moved["share abstained"]
+    >>> since > 2 * before
+    True
     """
 
     delta: float
     bound: float
     fingerprint: str
     seed: int
+    highest: float
     counts: IntArray
     logs: FloatArray
+    n_seen: int = 0
+    since: tuple[int, ...] = (0, 0, 0)
     bets: Bets = field(default_factory=Bets)
     peaks: tuple[float, float] = (1.0, 1.0)
     days: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -156,36 +171,35 @@ class Monitor:
         check_fraction(delta, "delta")
         check_fraction(margin, "margin", include_zero=True)
         known = ranker._calibration
-        highest = float(known.loss.max())
         rule: Any = ranker._fitted_rule
-        # The audit watches the loss, on which a bound on the discordance says nothing.
-        bound = rule.max_risk if getattr(rule, "bound", "") == "loss" else None
-        if bound is None:
+        # A bound on the discordance, or one that counts pairs alike, is about another
+        # quantity than the audit watches.
+        if getattr(rule, "bound", "") == "loss" and rule.weighting == "queries":
+            bound = rule.max_risk
+        else:
             accepted, pairs = known.accepted_by_query(ranker._region)
             totals = known.totals(ranker._region, known.items)
             some = pairs > 0
             spent = (totals.loss[some] / pairs[some]).sum()
             decided = (accepted[some] / pairs[some]).sum()
             bound = spent / decided + margin if decided else margin
-        seed = int(check_random_state(random_state).randint(2**31 - 1))
-        monitor = cls(
+        levels = _levels(ranker, known.items).T
+        return cls(
             delta=float(delta),
-            bound=float(min(bound / highest, 0.99)),
+            bound=float(min(bound / known.loss.max(), 0.99)),
             fingerprint=_fingerprint(ranker),
-            seed=seed,
-            counts=np.zeros((2, _N_LEVELS), dtype=np.int64),
-            logs=np.zeros((2, 2, EXPONENTS.size)),
+            seed=int(check_random_state(random_state).randint(2**31 - 1)),
+            highest=float(known.engine.highest),
+            counts=np.array([np.bincount(k, minlength=_N_LEVELS) for k in levels]),
+            logs=np.full((2, 2, EXPONENTS.size), np.log(0.05)),
         )
-        levels = _levels(ranker, known.items)
-        counts = [np.bincount(each, minlength=_N_LEVELS) for each in levels.T]
-        return replace(monitor, counts=np.array(counts))
 
     def __repr__(self) -> str:
         return (
             f"Monitor(queries={int(self.counts[0].sum())}, days={len(self.days)}, "
             f"audited={self.bets.n:.0f}, evidence={self.evidence:.3g}, "
             f"alarm={self.alarm})"
-        )
+        ) + (f": {self.message}" if self.alarm else "")
 
     @property
     def evidence(self) -> float:
@@ -196,6 +210,36 @@ class Monitor:
     def alarm(self) -> bool:
         """Whether either evidence has ever reached ``1 / delta``."""
         return bool(self.evidence >= 1 / self.delta)
+
+    @property
+    def moved(self) -> dict[str, tuple[float, float]]:
+        """Share abstained and mean risk: before the evidence began to rise, and since.
+
+        NaN for "since" while it has not risen. After an alarm it is the time since the
+        rise that led to the alarm.
+        """
+        n, *levels = self.since
+        rest = self.counts @ np.arange(_N_LEVELS) - levels
+        before = rest / (self.counts[0].sum() - n)
+        after = np.array(levels) / n if n else np.full(2, np.nan)
+        units = np.array([1.0, self.highest]) / (_N_LEVELS - 1)
+        pairs = np.stack([before, after], axis=1) * units[:, None]
+        names = "share abstained", "mean risk"
+        return dict(zip(names, map(tuple, pairs.tolist()), strict=True))
+
+    @property
+    def message(self) -> str:
+        """What moved, from what to what, and what the audit found."""
+        n, found = self.since[0], "no rise of the evidence"
+        if n:
+            moves = [f"{k} {a:.3g} to {b:.3g}" for k, (a, b) in self.moved.items()]
+            found = f"{', '.join(moves)} in the last {n} queries"
+        if self.bets.n:
+            found += (
+                f"; loss of decided pairs {self.bets.total / self.bets.n:.3g} "
+                f"({self.bets.n:.0f} judged), bound {self.bound:.3g}"
+            )
+        return found
 
     def update(self, ranker: Any, X: Any, qid: Any = None, *, day: str) -> Self:
         """Add the queries of a day, without labels.
@@ -230,10 +274,23 @@ class Monitor:
         random = np.random.default_rng([self.seed, int(self.counts[0].sum())])
         draws = random.random(levels.shape)
         pvalues, counts = online_pvalues(self.counts, levels, draws)
-        logs, path = add_pvalues(self.logs, pvalues)
+        logs, path = add_pvalues(self.logs, pvalues, self.n_seen)
         peaks = float(path.max(initial=self.peaks[0])), self.peaks[1]
-        days = {**self.days, day: peaks}
-        return replace(self, counts=counts, logs=logs, peaks=peaks, days=days)
+        # Evidence that is back at its start has not risen, unless it raised the alarm.
+        highest = np.maximum.accumulate(np.append(self.peaks[0], path))[1:]
+        calm = np.flatnonzero((path <= 1) & (highest < 1 / self.delta))
+        since = np.array(self.since) * (calm.size == 0)
+        new = levels[calm[-1] + 1 :] if calm.size else levels
+        since += [len(new), *new.sum(axis=0)]
+        return replace(
+            self,
+            counts=counts,
+            logs=logs,
+            n_seen=self.n_seen + len(path),
+            since=tuple(since.tolist()),
+            peaks=peaks,
+            days={**self.days, day: peaks},
+        )
 
     def audit(
         self, ranker: Any, X: Any, qid: Any = None, *, n: int = 20, item_id: Any = None
@@ -261,16 +318,14 @@ class Monitor:
         random = np.random.default_rng(
             [self.seed, 1, len(self.asked), int(self.bets.n)]
         )
-        left, right = [], []
-        for decisions in ranker.iter_pairs(X, qid, item_id=item_id):
-            accepted = np.flatnonzero(decisions.accepted)
-            if accepted.size:
-                at = random.choice(accepted)
-                left.append(decisions.left[at])
-                right.append(decisions.right[at])
-        chosen = random.permutation(len(left))[:n]
-        pairs = np.array([left, right], dtype=np.int64).T.reshape(-1, 2)[chosen]
+        queries = ranker._scored(X, qid).queries
+        several = random.permutation(np.flatnonzero(queries.sizes > 1))
+        drawn = [random.choice(queries.rows(k), 2, replace=False) for k in several]
+        pairs = np.array(drawn, dtype=np.int64).reshape(-1, 2)
         made = ranker.predict_pairs(X, qid, pairs=pairs, item_id=item_id)
+        # An abstained pair has loss and bound 0, and needs no answer. To draw among
+        # accepted pairs alone would weigh those of queries with few of them too much.
+        made = made.take(np.flatnonzero(made.accepted)[:n])
         questions = Questions(**vars(made), value=np.ones(len(made)))
         asked = dict(self.asked)
         for pair in made.to_dicts():
@@ -322,14 +377,10 @@ class Monitor:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for ``json.dumps``."""
-        return {
-            **{name: getattr(self, name) for name in _PLAIN},
-            "counts": self.counts.tolist(),
-            "logs": self.logs.tolist(),
-            "bets": list(self.bets),
-            "peaks": list(self.peaks),
-            "days": {day: list(peaks) for day, peaks in self.days.items()},
-        }
+        state: dict[str, Any] = json.loads(
+            json.dumps(vars(self), default=np.ndarray.tolist)
+        )
+        return state
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Self:
@@ -340,21 +391,21 @@ class Monitor:
         ValueError
             If a value is missing.
         """
-        needed = {*_PLAIN, "counts", "logs", "bets", "peaks", "days"}
-        if not isinstance(state, Mapping) or state.keys() != needed:
-            found = sorted(state) if isinstance(state, Mapping) else type(state)
+        needed = [each.name for each in fields(cls)]
+        if state.keys() != set(needed):
             raise ValueError(
-                f"state must be what to_dict of a Monitor returned, with "
-                f"{listed(sorted(needed))}, got {found}."
+                "state must be what to_dict of a Monitor returned, with "
+                f"{listed(needed)}, got {listed(state)}."
             )
-        return cls(
-            **{name: state[name] for name in _PLAIN},
-            counts=np.array(state["counts"], dtype=np.int64),
-            logs=np.array(state["logs"], dtype=np.float64),
-            bets=Bets(*state["bets"]),
-            peaks=tuple(state["peaks"]),
-            days={day: tuple(peaks) for day, peaks in state["days"].items()},
-        )
+        read = {
+            "counts": np.array(state["counts"], dtype=np.int64),
+            "logs": np.array(state["logs"]),
+            "bets": Bets(*state["bets"]),
+            "since": tuple(state["since"]),
+            "peaks": tuple(state["peaks"]),
+            "days": {day: tuple(peaks) for day, peaks in state["days"].items()},
+        }
+        return cls(**{**state, **read})
 
     def _check(self, ranker: Any) -> None:
         if _fingerprint(ranker) != self.fingerprint:
@@ -362,9 +413,6 @@ class Monitor:
                 "ranker must be the one that is watched, got another, or one that was "
                 "fitted or calibrated again since: begin anew with Monitor.of(ranker)."
             )
-
-
-_PLAIN = ("delta", "bound", "fingerprint", "seed", "asked")
 
 
 def _fingerprint(ranker: Any) -> str:
@@ -410,7 +458,8 @@ class MonitorDisplay(Display):
     """Evidence of a monitor at the end of each day, and the line of the alarm.
 
     Make one with `from_monitor`. Curves show the largest evidence so far, so they never
-    fall. Above the line there is an alarm.
+    fall. Above the line there is an alarm. Above the curves the picture says what
+    moved, from what to what.
 
     Parameters
     ----------
@@ -420,6 +469,8 @@ class MonitorDisplay(Display):
         Evidence without labels, and of the audit.
     alarm : float
         Evidence that raises the alarm: ``1 / delta``.
+    message : str, default=""
+        What moved, from what to what.
     name : str, default=None
         Title.
 
@@ -443,6 +494,7 @@ class MonitorDisplay(Display):
     days: list[str]
     evidence: FloatArray
     alarm: float
+    message: str = ""
     name: str | None = None
 
     @classmethod
@@ -475,6 +527,7 @@ class MonitorDisplay(Display):
             days=[*monitor.days],
             evidence=np.array([*monitor.days.values()]),
             alarm=1 / monitor.delta,
+            message=monitor.message,
             name=name,
         )
         return display.plot(ax, **kwargs)
@@ -488,6 +541,8 @@ class MonitorDisplay(Display):
             draw_curve(self.ax_, day, self.evidence[:, k], {"label": kind}, kwargs)
             for k, kind in enumerate(kinds)
         ]
+        text = "\n".join(self.message.replace("; ", ", ").split(", "))
+        self.ax_.text(0.02, 0.98, text, va="top", transform=self.ax_.transAxes)
         ends = [day[0], max(day[-1], day[0] + 1)]
         draw_reference(self.ax_, ends, [self.alarm] * 2, "alarm")
         self.ax_.set(yscale="log", xlabel="day", ylabel="evidence of a change")

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.displays import Display, draw_curve, draw_reference, join_label
 from skrank_abstain.metrics import RankerScorer, area_of_prefixes, undefined
-from skrank_abstain.queries._top_sets import best_levels, first_best_places
+from skrank_abstain.queries._query_risk import QueryResults
+from skrank_abstain.queries._top_sets import first_levels, places_with_equals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 class TopSetDisplay(Display):
     """Share of sets that hold a best item, by the size of the sets.
 
-    Compares the sets of a `TopSetRanker`, at all thresholds, with the first k items of
-    every query. Higher is better. Make one with `from_estimator`.
+    Compares the sets of a `TopSetRanker`, at all thresholds, with as many items of
+    every query. For a ranker with k > 1 the share of the first k that sets hold. Higher
+    is better. Make one with `from_estimator`.
 
     Parameters
     ----------
@@ -30,16 +32,18 @@ class TopSetDisplay(Display):
         Mean size of the sets, ascending, and the share that holds a best item, over
         queries whose items differ in relevance.
     fixed_size, fixed_coverage : ndarray of shape (n_sizes,), float64
-        The same for the first k items, k = 1, 2, ...
+        The same for the first 1, 2, ... items of every query.
     point : tuple of float, default=None
         Size and coverage at the ranker's own threshold.
+    k : int, default=1
+        Number of first items that the sets are for.
     name : str, default=None
         Name in the legend.
 
     Attributes
     ----------
     line_, fixed_line_ : matplotlib Line2D
-        The sets, and the first k items.
+        The sets, and as many items of every query.
     point_ : matplotlib Line2D or None
         The ranker's own threshold.
     ax_, figure_ : matplotlib Axes and Figure
@@ -68,6 +72,7 @@ class TopSetDisplay(Display):
     fixed_size: FloatArray
     fixed_coverage: FloatArray
     point: tuple[float, float] | None = None
+    k: int = 1
     name: str | None = None
 
     @classmethod
@@ -108,29 +113,31 @@ class TopSetDisplay(Display):
         TypeError
             If ``estimator`` contains no ranker with sets.
         ValueError
-            If the items of no query differ in relevance.
+            If no query has more than k items that differ in relevance.
         """
         ranker, X = cls.open_ranker(estimator, X)
-        lists, relevance = ranker._labelled(X, y, qid)
-        levels, queries = ranker._levels(lists), lists[2]
-        best = best_levels(levels, relevance, queries)
-        known = ~np.isnan(best)
-        best, sizes, inside = best[known], queries.sizes[known], known[queries.codes]
+        items = ranker._labelled(X, y, qid)
+        levels, queries = ranker._levels(items), items.queries
+        best = first_levels(levels, items, ranker._k)
+        known = ~np.isnan(best[:, 0])
         if not known.any():
             raise ValueError(
-                "y must differ within a query: any set of equally relevant items "
-                "holds a best one, and there is nothing to draw."
+                f"y must differ within a query of more than {ranker._k} items: any set "
+                "holds the first ones of others, and there is nothing to draw."
             )
-        levels, own = levels[inside], ranker.threshold_
-        thresholds = np.unique(np.append(levels, best))[::-1]
-        places = first_best_places(lists[0], relevance, queries)[known]
-        k = np.arange(1, sizes.max() + 1)
+        place = places_with_equals(items.score, queries)[1]
+        places = -first_levels(-place, items, ranker._k)[known]
+        best, sizes = best[known], queries.sizes[known]
+        levels, own = levels[known[queries.codes]], ranker.threshold_
+        thresholds = np.unique(levels)[::-1]
+        n = np.arange(1, sizes.max() + 1)
         display = cls(
             size=_at_least(levels, thresholds) / sizes.size,
-            coverage=_at_least(best, thresholds) / sizes.size,
-            fixed_size=np.minimum(k[:, None], sizes).mean(axis=1),
-            fixed_coverage=(places <= k[:, None]).mean(axis=1),
+            coverage=_at_least(best.ravel(), thresholds) / best.size,
+            fixed_size=np.minimum(n[:, None], sizes).mean(axis=1),
+            fixed_coverage=(places.ravel() <= n[:, None]).mean(axis=1),
             point=((levels >= own).sum() / sizes.size, (best >= own).mean()),
+            k=ranker._k,
             name=type(ranker).__name__ if name is None else name,
         )
         return display.plot(ax, **kwargs)
@@ -147,12 +154,12 @@ class TopSetDisplay(Display):
                 *self.point, marker=marker, color=self.line_.get_color()
             )
         self.fixed_line_ = draw_reference(
-            self.ax_, self.fixed_size, self.fixed_coverage, "the first k items"
+            self.ax_, self.fixed_size, self.fixed_coverage, "as many of every query"
         )
-        self.ax_.set(
-            xlabel="mean size of a set",
-            ylabel="coverage\n(share of sets that hold a best item)",
-        )
+        held = "sets that hold a best item"
+        if self.k > 1:
+            held = f"the first {self.k} that sets hold"
+        self.ax_.set(xlabel="mean size of a set", ylabel=f"coverage\n(share of {held})")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -247,8 +254,7 @@ class QueryRiskDisplay(Display):
             If no query holds a relevant item.
         """
         ranker, X = cls.open_ranker(estimator, X)
-        found = ranker.query_metric(X, y, qid=qid)
-        count, lost = query_blocks(found, ranker.query_risk(X, qid=qid))
+        count, lost = blocks_of_risk(ranker.evaluate(X, y, qid))
         if count.size == 0:
             raise ValueError(
                 "y must have a query with a relevant item: others have no "
@@ -286,26 +292,23 @@ def _at_least(values: FloatArray, thresholds: FloatArray) -> FloatArray:
     return np.asarray(values.size - below, dtype=np.float64)
 
 
-def query_blocks(metric: FloatArray, risk: FloatArray) -> tuple[FloatArray, FloatArray]:
+def blocks_of_risk(found: QueryResults) -> tuple[FloatArray, FloatArray]:
     """Return the number of accepted queries and their loss at each threshold.
 
     Parameters
     ----------
-    metric : ndarray of shape (n_queries,), float64
-        NaN for queries without a relevant item, which do not count.
-    risk : ndarray of shape (n_queries,), float64
+    found : QueryResults
+        Queries without a relevant item do not count.
 
     Returns
     -------
     count, lost : ndarray of shape (n_thresholds,), float64
         Queries of at most each distinct risk, and the sum of one minus their metric.
     """
-    known = ~np.isnan(metric)
-    levels, which = np.unique(risk[known], return_inverse=True)
-    n_levels = levels.size
-    count = np.cumsum(np.bincount(which, minlength=n_levels)).astype(np.float64)
-    lost = np.cumsum(np.bincount(which, 1 - metric[known], minlength=n_levels) * 1.0)
-    return count, lost
+    known = ~np.isnan(found.metric)
+    which = np.unique(found.risk[known], return_inverse=True)[1]
+    count = np.cumsum(np.bincount(which)).astype(np.float64)
+    return count, np.cumsum(np.bincount(which, 1 - found.metric[known]))
 
 
 def _neg_set_size(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
@@ -313,8 +316,7 @@ def _neg_set_size(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
 
 
 def _neg_query_aurc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-    metric = ranker.query_metric(X, y, qid=qid)
-    count, lost = query_blocks(metric, ranker.query_risk(X, qid=qid))
+    count, lost = blocks_of_risk(ranker.evaluate(X, y, qid))
     if count.size == 0:
         return undefined("AURC over queries")
     return -area_of_prefixes(count, lost)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import gammaln
 
 from skrank_abstain._validation import (
     MOST_GRADES,
@@ -78,11 +77,8 @@ class ListMetric:
             return np.asarray(np.where(relevant.any(axis=1), value, np.nan))
         discount[: self.k] /= np.log2(np.arange(2, min(self.k, n_items) + 2))
         # Only the largest gains are sorted: a full sort would take most of the time.
-        if n_items > self.k:
-            top = np.partition(gains, n_items - self.k)[:, n_items - self.k :]
-        else:
-            top = gains
-        top = np.sort(top)[:, ::-1]
+        rest = max(n_items - self.k, 0)
+        top = np.sort(np.partition(gains, rest)[:, rest:])[:, ::-1]
         best = (top * discount[: self.k]).sum(axis=1)
         found = (gains * _mean_of_blocks(discount, blocks)).sum(axis=1)
         found[best == 0] = np.nan
@@ -100,41 +96,23 @@ def _reciprocal_rank(relevant: Any, blocks: IntArray) -> FloatArray:
     first = (counts > 0).argmax(axis=1)
     count = counts[np.arange(first.size), first]
     sizes = np.diff(blocks, append=relevant.shape[1])
-    found = np.full(first.size, np.nan)
-    some = count > 0
-    keys, where = np.unique(
-        np.stack([first[some], count[some]]), axis=1, return_inverse=True
-    )
-    of_key = [
-        _first_of_block(int(blocks[block]), int(sizes[block]), n)
-        for block, n in keys.T.tolist()
+    # Many lists have as many relevant items in the same block.
+    keys, where = np.unique(count * blocks.size + first, return_inverse=True)
+    found = [
+        _first_of_block(blocks[block], sizes[block], n_relevant)
+        for n_relevant, block in zip(*divmod(keys, blocks.size), strict=True)
     ]
-    found[some] = np.array(of_key)[where.reshape(-1)]
-    return found
+    return np.array(found)[where]
 
 
 def _first_of_block(before: int, size: int, n_relevant: int) -> float:
     """Return E[1 / place] of the first of some relevant items in random order."""
+    if not n_relevant:
+        return np.nan
     later = np.arange(size - n_relevant + 1)  # irrelevant items in front of it
-    # Share of the choices of places in which this many irrelevant items come first.
-    log_share = _log_choose(size - 1 - later, n_relevant - 1) - _log_choose(
-        size, n_relevant
-    )
-    return float((np.exp(log_share) / (before + 1 + later)).sum())
-
-
-def _log_choose(n: Any, k: int) -> Any:
-    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-
-
-def check_gain(gain: Any) -> None:
-    """Raise unless ``gain`` is a known name or a function."""
-    named = isinstance(gain, str) and gain in ("exponential", "linear")
-    if not callable(gain) and not named:
-        raise ValueError(
-            "gain must be 'exponential', 'linear' or a function of relevance, got "
-            f"{shown(gain)}."
-        )
+    relevant = n_relevant / (size - later)  # the next one, if none was before
+    share = relevant * np.cumprod(np.append(1, 1 - relevant[:-1]))
+    return float((share / (before + 1 + later)).sum())
 
 
 def gains_of(y: FloatArray, gain: Any) -> FloatArray:
@@ -155,13 +133,19 @@ def gains_of(y: FloatArray, gain: Any) -> FloatArray:
     Raises
     ------
     ValueError
-        If a gain is negative or not finite, or does not apply to the relevance.
+        If ``gain`` is unknown, or a gain is negative or not finite, or does not apply
+        to the relevance.
     """
     if callable(gain):
         name = "what gain returns"
         return check_not_negative(check_numbers(gain(y), name, y.size), name)
     if gain == "linear":
         return check_not_negative(y, "y with gain='linear'")
+    if gain != "exponential":
+        raise ValueError(
+            "gain must be 'exponential', 'linear' or a function of relevance, got "
+            f"{shown(gain)}."
+        )
     bad = (y != np.floor(y)) | (y < 0) | (y > MOST_GRADES)
     if bad.any():
         raise ValueError(

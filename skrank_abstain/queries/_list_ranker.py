@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain import report as pages
 from skrank_abstain._validation import (
     FloatArray,
     IntArray,
-    check_columns,
+    check_choice,
     check_relevance,
     check_row_order,
     check_sample_weight,
@@ -27,39 +29,21 @@ from skrank_abstain.intake import (
     describe_rows,
     groups_of_queries,
     hash_rows,
-    take_columns,
     train_and_score,
 )
-from skrank_abstain.pairs import Queries
-from skrank_abstain.report import (
-    ABOUT_NEW_QUERIES,
-    HEAD,
-    NOT_SEEN,
-    Report,
-    Section,
-    Table,
-    about_model,
-    in_short,
-    row,
-    warn_of_few,
-    write_page,
-)
+from skrank_abstain.pairs import Scores
 from skrank_abstain.selection import fit_values
 from skrank_abstain.tie_models import GradedRelevance, resolve_tie_model
 
 Results = TypeVar("Results")
-#: Scores and values of items, aligned, and their queries.
-Lists = tuple[FloatArray, FloatArray, Queries]
 
 _NAMES = ("graded_relevance", "feature_aware_relevance")
-#: Number of items whose probabilities are computed at a time.
-_PIECE = 20_000
 _ASSUMPTIONS = [
     "Intervals treat queries, not items, as the sample (cluster-t), each query "
     "counting alike. They need a few dozen queries to be trusted, and are undefined "
     "where all queries agree.",
-    ABOUT_NEW_QUERIES,
-    NOT_SEEN,
+    pages.ABOUT_NEW_QUERIES,
+    pages.NOT_SEEN,
 ]
 
 
@@ -82,15 +66,15 @@ class Findings(NamedTuple):
     ratios: dict[str, tuple[FloatArray, FloatArray]]
     highest: float
 
-    def table(self, title: str, own: Any) -> Section:
+    def table(self, title: str, own: Any) -> pages.Section:
         """Return the table of the ratios of some queries."""
         rows = []
         for name, (part, whole) in self.ratios.items():
             # A query that does not count, such as one of equal items, has NaN.
             known = np.isfinite(part[own])
             parts = part[own][known], whole[own][known]
-            rows.append(row(name, *parts, highest=self.highest))
-        return Section(title, [Table(HEAD, rows)])
+            rows.append(pages.row(name, *parts, highest=self.highest))
+        return pages.Section(title, [pages.Table(pages.HEAD, rows)])
 
 
 class ListRanker(ModelWrapper, Generic[Results]):
@@ -158,13 +142,11 @@ class ListRanker(ModelWrapper, Generic[Results]):
         results : SetResults or QueryResults
             Arrays of shape (n_queries,), and the properties that pool them.
         """
-        lists, relevance = self._labelled(X, y, qid, sample_weight)
-        queries = lists[2]
-        weight = check_sample_weight(sample_weight, queries.n_items)
-        mean = np.ones(queries.n_queries)
-        if weight is not None:
-            mean = np.bincount(queries.codes, weight) / queries.sizes
-        return self._results(lists, relevance, mean)
+        items = self._labelled(X, y, qid, sample_weight)
+        weight = check_sample_weight(sample_weight, items.score.size)
+        # Without weights the sum over a query is its size.
+        mean = np.bincount(items.queries.codes, weight) / items.queries.sizes
+        return self._results(items, mean)
 
     def report(
         self,
@@ -173,7 +155,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         qid: Any = None,
         *,
         groups: ArrayLike | None = None,
-    ) -> Report:
+    ) -> pages.Report:
         """Return a page about data, model, threshold and queries, for an audit.
 
         Parameters
@@ -199,15 +181,13 @@ class ListRanker(ModelWrapper, Generic[Results]):
             after ``fit``: the report uses those of ``fit``.
         """
         check_row_order(X, y=y, qid=qid, groups=groups)
-        lists = self._scored(X, qid, needs_qid=y is not None)
-        queries, relevance = lists[2], None
-        if y is not None:
-            relevance = check_relevance(y, queries.n_items)
-        results = self._results(lists, relevance, np.ones(queries.n_queries))
+        items = self._scored(X, qid) if y is None else self._labelled(X, y, qid)
+        queries = items.queries
+        results = self._results(items, np.ones(queries.n_queries))
         found = self._findings(results, labelled=y is not None)
-        notes, warnings = self._about_rows(X, queries, relevance)
+        notes, warnings = self._about_rows(items)
         counted = f"{queries.n_items} items, {queries.n_queries} queries"
-        model = about_model(self.estimator_, self.tie_model_, prefit=self.prefit_)
+        model = pages.about_model(self.estimator_, self.tie_model_, prefit=self.prefit_)
         tables = [found.table("On these data", slice(None))]
         if (kinds := groups_of_queries(groups, queries)) is not None:
             tables += [
@@ -215,26 +195,24 @@ class ListRanker(ModelWrapper, Generic[Results]):
                 for k, name in enumerate(kinds.names)
             ]
         sections = [
-            in_short([found.short], labelled=y is not None),
-            Section("Data", [[counted, *notes]]),
-            Section("Model", [model]),
-            Section("Rule", [found.rule]),
-            Section("What is promised", [found.promise]),
+            pages.in_short([found.short], labelled=y is not None),
+            pages.Section("Data", [[counted, *notes]]),
+            pages.Section("Model", [model]),
+            pages.Section("Rule", [found.rule]),
+            pages.Section("What is promised", [found.promise]),
             *tables,
-            Section("Assumptions", [_ASSUMPTIONS]),
+            pages.Section("Assumptions", [_ASSUMPTIONS]),
         ]
-        warnings = [*warnings, *warn_of_few(queries.n_queries)]
+        warnings += pages.warn_of_few(queries.n_queries)
         name = type(self).__name__
-        return write_page(name, self.estimator_, sections, warnings=warnings)
+        return pages.write_page(name, self.estimator_, sections, warnings=warnings)
 
     def _set_threshold(self) -> None:
         """Set the threshold from the calibration queries and the parameters."""
         raise NotImplementedError
 
-    def _results(
-        self, lists: Lists, relevance: FloatArray | None, weight: FloatArray
-    ) -> Results:
-        """Return the results of queries of these weights."""
+    def _results(self, items: Scores, weight: FloatArray) -> Results:
+        """Return the results of queries of these weights, labelled or not."""
         raise NotImplementedError
 
     def _findings(self, found: Results, *, labelled: bool) -> Findings:
@@ -243,28 +221,23 @@ class ListRanker(ModelWrapper, Generic[Results]):
 
     def _unfitted_tie_model(self) -> GradedRelevance:
         """Return the tie model; raise if it is not a model of grades."""
-        model, found = None, self.tie_model
-        # The message for other names would list models that are not models of grades.
-        if not isinstance(found, str) or found in _NAMES:
-            model = resolve_tie_model(found)
+        if isinstance(self.tie_model, str):
+            check_choice(self.tie_model, "tie_model", _NAMES)
+        model = resolve_tie_model(self.tie_model)
         if not isinstance(model, GradedRelevance):
-            kind = ValueError if isinstance(found, str) else TypeError
-            raise kind(
-                "tie_model must be a model of grades, 'graded_relevance', "
-                "'feature_aware_relevance' or an instance of either, got "
-                f"{shown(self.tie_model)}."
+            raise TypeError(
+                "tie_model must be a model of grades, a GradedRelevance or a "
+                f"FeatureAwareRelevance, got {shown(self.tie_model)}."
             )
         return model
 
     def _learn(
-        self, model: GradedRelevance, rows: Rows, tuning_size: float, groups: Any = None
-    ) -> tuple[list[tuple[Lists, FloatArray]], CalibrationData]:
+        self, rows: Rows, tuning_size: float, groups: Any = None
+    ) -> tuple[list[Scores], CalibrationData]:
         """Train the ranker, split the queries, and fit the tie model.
 
         Parameters
         ----------
-        model : GradedRelevance
-            Unfitted.
         rows : Rows
             Result of ``take_labelled_rows``.
         tuning_size : float
@@ -274,31 +247,32 @@ class ListRanker(ModelWrapper, Generic[Results]):
 
         Returns
         -------
-        parts : list of tuple
+        parts : list of Scores
             The queries that fit the tie model, with out-of-fold values, and the others
-            if there are any: their lists, and the relevance of each item.
+            if there are any.
         data : CalibrationData
         """
+        model = self._unfitted_tie_model()
         data = train_and_score(self, rows, tuning_size=tuning_size, groups=groups)
         self._take_over(data)
-        first, last = data.tuning or data.rest, data.rest
-        values = fit_values(model, first).value
-        parts = [((first.score, values, first.queries), first.y)]
-        if last is not first:
+        last, parts = data.rest, [fit_values(model, data.tuning or data.rest)]
+        self.n_tuning_queries_ = 0
+        if data.tuning is not None:
             values = model.checked_transform(last.score, last.queries, last.X)
-            parts.append(((last.score, values, last.queries), last.y))
+            parts.append(replace(last, value=values))
+            self.n_tuning_queries_ = data.tuning.queries.n_queries
         self.tie_model_ = model
         self.n_queries_ = last.queries.n_queries
-        self.n_tuning_queries_ = first.queries.n_queries if last is not first else 0
         return parts, data
 
-    def _calibrate(self) -> None:
+    def _calibrate(self) -> Self:
         """Set the threshold and note its parameters: later ones have no effect."""
         self._set_threshold()
-        self._parameters = tuple((name, getattr(self, name)) for name in self._own)
+        self._parameters = {name: getattr(self, name) for name in self._own}
+        return self
 
     def _end_fit(self) -> Self:
-        """Set the threshold, print the line of a verbose fit, and return self."""
+        """Calibrate, and print the line of a verbose fit."""
         self._calibrate()
         if self.verbose:
             print(  # noqa: T201
@@ -307,37 +281,35 @@ class ListRanker(ModelWrapper, Generic[Results]):
             )
         return self
 
-    def _copy_with(self, **params: Any) -> Self:
-        """Return a fitted copy with other parameters, which has no threshold yet."""
+    def _moved(self, **params: Any) -> Self:
+        """Return a fitted copy with the threshold of other parameters."""
         check_is_fitted(self, "threshold_")
         other = copy.copy(self)
-        for name, value in params.items():
+        # The others are those of fit, whatever was set since.
+        for name, value in {**self._parameters, **params}.items():
             setattr(other, name, value)
-        return other
+        return other._calibrate()
 
-    def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> Lists:
-        """Return scores and values of new items, and their queries."""
-        items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
-        values = self.tie_model_.checked_transform(scores, items.queries, items.X)
-        return scores, values, items.queries
+    def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> Scores:
+        """Return new items with their values."""
+        rows, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
+        values = self.tie_model_.checked_transform(scores, rows.queries, rows.X)
+        return Scores(scores, rows.queries, values, X=rows.X)
 
-    def _labelled(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any = None
-    ) -> tuple[Lists, FloatArray]:
-        """Return labelled items as ``_scored`` does, and their relevance."""
+    def _labelled(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Scores:
+        """Return new items with their values and relevance."""
         check_row_order(X, y=y, qid=qid, sample_weight=sample_weight)
-        lists = self._scored(X, qid, needs_qid=True)
-        return lists, check_relevance(y, lists[2].n_items)
+        items = self._scored(X, qid, needs_qid=True)
+        return replace(items, y=check_relevance(y, items.score.size))
 
     def _graded(
-        self, values: FloatArray, queries: Queries, by: FloatArray
+        self, items: Scores, by: FloatArray
     ) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield the rows of each query, the best first, and P(grade) of its items.
 
         Parameters
         ----------
-        values : ndarray of shape (n_items,), float64
-        queries : Queries
+        items : Scores
         by : ndarray of shape (n_items,), float64
             Sort key; equal items are sorted by their values.
 
@@ -347,33 +319,24 @@ class ListRanker(ModelWrapper, Generic[Results]):
         proba : ndarray of shape (n_nodes, n, n_grades), float64
         """
         # By values too, so that draws do not depend on the order of the rows.
-        rows, offsets = np.lexsort((-values, -by, queries.codes)), queries.offsets
-        pieces = np.flatnonzero(np.diff(offsets[:-1] // _PIECE)) + 1
-        for numbers in np.split(np.arange(queries.n_queries), pieces):
-            start, stop = offsets[numbers[0]], offsets[numbers[-1] + 1]
-            proba = self.tie_model_.grade_proba(values[rows[start:stop]])
-            for query in numbers.tolist():
-                own = slice(offsets[query] - start, offsets[query + 1] - start)
-                yield rows[start:stop][own], proba[:, own]
+        order = np.lexsort((-items.value, -by, items.queries.codes))
+        for rows in np.split(order, items.queries.offsets[1:-1]):
+            yield rows, self.tie_model_.grade_proba(items.value[rows])
 
-    def _about_rows(
-        self, X: Any, queries: Queries, relevance: Any
-    ) -> tuple[list[str], list[str]]:
+    def _about_rows(self, items: Scores) -> tuple[list[str], list[str]]:
         """Return lines and warnings about the rows and parameters of a report."""
-        X = check_columns(self, X, reset=False)
-        X, _ = take_columns(X, qid_col=self._fitted_qid_col)
-        rows = describe_rows(self, hash_rows(X), queries.codes, relevance)
+        rows = describe_rows(self, hash_rows(items.X), items.queries.codes, items.y)
         changed = [
             f"{name}={shown(getattr(self, name))} after {shown(then)}"
-            for name, then in self._parameters
-            if getattr(self, name) is not then and getattr(self, name) != then
+            for name, then in self._parameters.items()
+            if getattr(self, name) != then
         ]
         if changed:
             text = (
-                f"parameters were set after fit and have no effect: got "
+                "parameters were set after fit and have no effect: got "
                 f"{', '.join(changed)}. The report is about what was fitted"
             )
-            warn_user(f"{text[0].upper()}{text[1:]}. Call fit again to use them.")
+            warn_user(f"P{text[1:]}. Call fit again to use them.")
             rows.warnings.append(text)
         return rows.lines, rows.warnings
 

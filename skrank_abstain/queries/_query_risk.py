@@ -20,20 +20,16 @@ from skrank_abstain.concentration import (
     warn_of_delta,
 )
 from skrank_abstain.intake import take_labelled_rows
+from skrank_abstain.pairs import Scores
 from skrank_abstain.queries._expected_metrics import (
     ListMetric,
-    check_gain,
     expected_metric,
     gains_of,
     metric_by_query,
     score_blocks,
 )
-from skrank_abstain.queries._list_ranker import (
-    Findings,
-    ListRanker,
-    Lists,
-    mean_of_known,
-)
+from skrank_abstain.queries._list_ranker import Findings, ListRanker, mean_of_known
+from skrank_abstain.selection import Groups
 from skrank_abstain.tie_models import GradedRelevance
 
 #: `fit` warns if the share of accepted queries exceeds the target by more than this.
@@ -280,24 +276,23 @@ class QueryRiskRanker(ListRanker[QueryResults]):
             If nothing could be certified, or many queries of equal risk make the
             coverage exceed the target.
         """
-        certifies = self._check_target()
-        if groups is not None and not certifies:
+        self._check_target()
+        if groups is not None and self.max_risk is None:
             raise ValueError(
-                "groups must be None with coverage, which promises nothing: a bound is "
-                "certified in each group. Pass max_risk, or no groups."
+                "groups must be None with coverage, which promises nothing. Pass "
+                "max_risk, which is certified in each group, or no groups."
             )
         # Parameters that are set after fit have no effect on what was fitted.
         self._metric, self._gain = self.metric, self.gain
-        model = self._unfitted_tie_model()
         rows = take_labelled_rows(self, X, y, qid)
         gains_of(rows.y, self.gain)  # raises before anything is trained
-        size = self.tuning_size if certifies else 0.0
-        parts, data = self._learn(model, rows, size, groups)
+        size = 0.0 if self.max_risk is None else self.tuning_size
+        parts, data = self._learn(rows, size, groups)
         self._draw_seed = data.seed
-        self._group_code, self._group_names = data.groups.code, data.groups.names
-        self._gain_of_grade = _gains_by_grade(model, parts[0][1], self.gain)
-        self._risks = [self._risk(lists) for lists, _ in parts]
-        self._losses = [1 - self._metric_of(*part) for part in parts]
+        self._groups = data.groups
+        self._gain_of_grade = _gains_by_grade(self.tie_model_, parts[0].y, self.gain)
+        self._risks = [self._risk(part) for part in parts]
+        self._losses = [1 - self._metric_of(part) for part in parts]
         self.n_irrelevant_queries_ = int(np.isnan(self._losses[-1]).sum())
         return self._end_fit()
 
@@ -315,7 +310,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
             Without a bound. Shares the fitted models and the risks of the calibration
             queries; nothing is rescored.
         """
-        return self._with(coverage=coverage, max_risk=None)
+        return self._moved(coverage=coverage, max_risk=None)
 
     def at_risk(self, max_risk: float) -> Self:
         """Return a fitted copy with another bound.
@@ -337,47 +332,31 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         ValueError
             If ``fit`` had no ``max_risk``: no queries were set aside to certify.
         """
-        return self._with(coverage=None, max_risk=max_risk)
-
-    def _with(self, **params: Any) -> Self:
-        # Its risks are those of the metric and the gain of fit.
-        other = self._copy_with(metric=self._metric, gain=self._gain, **params)
-        if other._check_target() and len(self._risks) == 1:
-            raise ValueError(
-                "max_risk must be given in fit already to have at_risk: its promise "
-                "needs queries that did not fit the tie model, and with coverage= all "
-                "of them did. Call fit again with max_risk=."
-            )
-        other._calibrate()
-        return other
+        return self._moved(coverage=None, max_risk=max_risk)
 
     @property
     def n_group_queries_(self) -> dict[Any, int]:
         """Number of certification queries of each group."""
         check_is_fitted(self, "threshold_")
-        return self._count_groups(self._group_code)
-
-    def _count_groups(self, code: Any) -> dict[Any, int]:
-        counts = np.bincount(code, minlength=len(self._group_names))
-        return dict(zip(self._group_names, counts.tolist(), strict=True))
+        return _count_groups(self._groups)
 
     def _set_threshold(self) -> None:
         """Set the threshold from the risks and losses of the calibration queries."""
-        certifies = self.max_risk is not None
-        if certifies:
-            self.threshold_ = self._certify()
+        self._check_target()
+        target = self.coverage or 1.0
+        if self.max_risk is not None:
+            self.threshold_ = self._certify(self.max_risk)
+        elif target == 1:
+            self.threshold_ = 1.0  # no risk is higher: new queries are accepted too
         else:
-            coverage = float(self.coverage or 0)
-            found = np.quantile(self._risks[-1], coverage, method="inverted_cdf")
-            # No risk is above 1, so that all new queries are accepted too.
-            self.threshold_ = 1.0 if coverage == 1 else float(found)
-        self.certified_ = certifies and self.threshold_ > -np.inf
+            found = np.quantile(self._risks[-1], target, method="inverted_cdf")
+            self.threshold_ = float(found)
+        self.certified_ = self.max_risk is not None and self.threshold_ > -np.inf
         self.coverage_ = float((self._risks[-1] <= self.threshold_).mean())
-        asked = float(self.coverage or 0) + _MOST_EXCESS + 1 / self.n_queries_
-        if not certifies and self.coverage_ > asked:
+        if self.coverage_ > target + _MOST_EXCESS + 1 / self.n_queries_:
             warn_user(
                 f"{self.coverage_:.0%} of the calibration queries are accepted instead "
-                f"of coverage={self.coverage:g}, since many have the same risk, as "
+                f"of coverage={target:g}, since many have the same risk, as "
                 "lists of one item do. Leave these out of X."
             )
 
@@ -400,8 +379,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         ValueError
             If columns do not match ``fit``.
         """
-        accepted: BoolArray = self.query_risk(X, qid) <= self.threshold_
-        return accepted
+        return np.asarray(self.query_risk(X, qid) <= self.threshold_)
 
     def query_risk(self, X: Any, qid: Any = None) -> FloatArray:
         """Return one minus the expected metric of the list of each query.
@@ -442,7 +420,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
             If ``gain`` does not apply to the relevance, or the model was fitted with a
             ``qid`` and this call has none.
         """
-        return self._metric_of(*self._labelled(X, y, qid))
+        return self._metric_of(self._labelled(X, y, qid))
 
     def score(
         self,
@@ -491,13 +469,11 @@ class QueryRiskRanker(ListRanker[QueryResults]):
             )
         return mean
 
-    def _results(
-        self, lists: Lists, relevance: FloatArray | None, weight: FloatArray
-    ) -> QueryResults:
-        risk = self._risk(lists)
+    def _results(self, items: Scores, weight: FloatArray) -> QueryResults:
+        risk = self._risk(items)
         metric = np.full(risk.size, np.nan)
-        if relevance is not None:
-            metric = self._metric_of(lists, relevance)
+        if items.y is not None:
+            metric = self._metric_of(items)
         return QueryResults(risk <= self.threshold_, metric, risk, weight)
 
     def _findings(self, found: QueryResults, *, labelled: bool) -> Findings:
@@ -528,59 +504,58 @@ class QueryRiskRanker(ListRanker[QueryResults]):
 
     def _promise(self) -> list[str]:
         """Return the lines of a page about the promise."""
-        then = dict(self._parameters)
+        then = self._parameters
         if then["max_risk"] is None:
             return ["Nothing: the share of new queries accepted is about the target."]
+        promised = "NOT CERTIFIED. Nothing is accepted, so nothing is promised."
+        if self.certified_:
+            promised = (
+                f"CERTIFIED. With a probability of at least {1 - then['delta']:g}, "
+                "over the draw of the certification queries, the mean of one minus "
+                f"{self._metric} over new accepted queries that hold a relevant item "
+                f"is at most {then['max_risk']:g}, each query counting alike."
+            )
         lines = [
+            promised,
             f"{self.n_queries_} queries certified and did nothing else; "
             f"{self.n_tuning_queries_} others fitted the tie model and chose where the "
-            "search starts."
+            "search starts.",
         ]
         counts = self.n_group_queries_
         if None not in counts:
             listed = ", ".join(f"{name} ({n} queries)" for name, n in counts.items())
             lines.append(f"groups: {listed}; the bound is for each of them at once")
-        if not self.certified_:
-            return [
-                "NOT CERTIFIED. Nothing is accepted, so nothing is promised.",
-                *lines,
-            ]
-        promised = (
-            f"CERTIFIED. With a probability of at least {1 - then['delta']:g}, over "
-            f"the draw of the certification queries, the mean of one minus "
-            f"{self._metric} over new accepted queries that hold a relevant item is at "
-            f"most {then['max_risk']:g}, each query counting alike."
-        )
-        return [promised, *lines]
+        return lines
 
-    def _check_target(self) -> bool:
-        """Check the parameters; return whether to certify a bound."""
+    def _check_target(self) -> None:
+        """Check the parameters."""
         ListMetric.parse(self.metric)
-        check_gain(self.gain)
         if (self.coverage is None) == (self.max_risk is None):
             raise ValueError(
                 "coverage or max_risk must be given, and not both, got "
                 f"coverage={shown(self.coverage)} and max_risk={shown(self.max_risk)}."
             )
-        check_fraction(self.delta, "delta")
         if self.max_risk is None:
             check_fraction(self.coverage, "coverage", include_one=True)
-            return False
-        check_fraction(self.max_risk, "max_risk")
-        check_fraction(self.tuning_size, "tuning_size")
-        return True
+        else:
+            for name in ("max_risk", "delta", "tuning_size"):
+                check_fraction(getattr(self, name), name)
 
-    def _certify(self) -> float:
+    def _certify(self, max_risk: float) -> float:
         """Return the largest certified threshold; minus infinity for none."""
-        # The queries that tune, then those that certify.
-        risks, losses = self._risks, self._losses
+        if len(self._risks) == 1:
+            raise ValueError(
+                "max_risk must be given in fit already to have at_risk: its promise "
+                "needs queries that did not fit the tie model, and with coverage= all "
+                "of them did. Call fit again with max_risk=."
+            )
         warn_of_delta(self.delta)
-        max_risk = float(self.max_risk or 0)
         levels = np.linspace(0, 1, _N_THRESHOLDS)
-        thresholds = np.unique(np.quantile(risks[0], levels, method="inverted_cdf"))
-        thresholds = np.append(thresholds[:-1], 1.0)
+        tuning = self._risks[0]
+        thresholds = np.unique(np.quantile(tuning, levels, method="inverted_cdf"))
+        thresholds[-1] = 1.0
         tables = []
-        for risk, loss in zip(risks, losses, strict=True):
+        for risk, loss in zip(self._risks, self._losses, strict=True):
             # Queries without a relevant item have no metric and no part in the bound.
             known = ~np.isnan(loss)
             accepted = (risk[known, None] <= thresholds).astype(np.float64)
@@ -588,20 +563,20 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         if not tables[0][0].size:
             raise ValueError(
                 "y must give at least one of the queries that fit the tie model a "
-                f"relevant item, got none in {risks[0].size}. Pass more queries."
+                f"relevant item, got none in {tuning.size}. Pass more queries."
             )
+        groups = self._groups.take(known)
+        counts = _count_groups(groups)
         # The test bets on one query after the other: their order must be random.
-        group = self._group_code[~np.isnan(losses[1])]
-        counts = self._count_groups(group)
-        n_queries = group.size
-        order = np.random.default_rng(self._draw_seed).permutation(n_queries)
+        order = np.random.default_rng(self._draw_seed).permutation(groups.code.size)
+        accepted, lost = tables[1]
         found = certify_risk(
-            tables[1][0][order],
-            tables[1][1][order],
+            accepted[order],
+            lost[order],
             choose_start(*tables[0], max_risk=max_risk),
             max_risk=max_risk,
             delta=self.delta,
-            groups=group[order],
+            groups=groups.code[order],
         )
         # A group without a query that counts was not tested.
         if found is not None and min(counts.values()):
@@ -609,30 +584,29 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         advice = advise_on_certification(max_risk, self.delta, counts, tables[0])
         warn_user(
             f"No threshold could be certified for max_risk={max_risk:g} at "
-            f"delta={self.delta:g} on {n_queries} queries with a relevant item: the "
+            f"delta={self.delta:g} on {order.size} queries with a relevant item: the "
             f"ranker abstains on every query. {advice}"
         )
         return -np.inf
 
-    def _risk(self, lists: Lists) -> FloatArray:
-        scores, values, queries = lists
+    def _risk(self, items: Scores) -> FloatArray:
         metric, weights = ListMetric.parse(self._metric), self.tie_model_.node_weights_
-        expected = [
-            expected_metric(
-                metric,
-                proba,
-                weights,
-                self._gain_of_grade,
-                score_blocks(scores[rows]),
-                seed=self._draw_seed,
-            )
-            for rows, proba in self._graded(values, queries, by=scores)
-        ]
+        gains, seed, expected = self._gain_of_grade, self._draw_seed, []
+        for rows, proba in self._graded(items, by=items.score):
+            blocks = score_blocks(items.score[rows])
+            found = expected_metric(metric, proba, weights, gains, blocks, seed=seed)
+            expected.append(found)
         return 1 - np.array(expected)
 
-    def _metric_of(self, lists: Lists, y: FloatArray) -> FloatArray:
-        metric, gains = ListMetric.parse(self._metric), gains_of(y, self._gain)
-        return metric_by_query(metric, lists[0], gains, lists[2])
+    def _metric_of(self, items: Scores) -> FloatArray:
+        metric, gains = ListMetric.parse(self._metric), gains_of(items.y, self._gain)
+        return metric_by_query(metric, items.score, gains, items.queries)
+
+
+def _count_groups(groups: Groups) -> dict[Any, int]:
+    """Return the number of queries by the name of their group."""
+    counts = np.bincount(groups.code, minlength=len(groups.names))
+    return dict(zip(groups.names, counts.tolist(), strict=True))
 
 
 def _gains_by_grade(model: GradedRelevance, y: FloatArray, gain: Any) -> FloatArray:

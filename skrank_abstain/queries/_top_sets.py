@@ -1,4 +1,4 @@
-"""TopSetRanker: a small set of items that holds a best one of the query.
+"""TopSetRanker: a small set of items that holds a best one, or most of the first k.
 
 Items are sorted by their values, the best first. Given the shift of a query its items
 are independent, so that probabilities are products of distribution functions.
@@ -15,16 +15,18 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skrank_abstain._transaction import all_or_nothing
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray, check_fraction
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_fraction,
+    check_positive_int,
+)
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake import take_labelled_rows
-from skrank_abstain.pairs import Queries, rows_by_place
-from skrank_abstain.queries._list_ranker import (
-    Findings,
-    ListRanker,
-    Lists,
-    mean_of_known,
-)
+from skrank_abstain.pairs import Queries, Scores
+from skrank_abstain.queries._expected_metrics import score_blocks
+from skrank_abstain.queries._list_ranker import Findings, ListRanker, mean_of_known
 
 #: Rounding of alpha (n + 1) must not cost a rank.
 _SLACK = 1e-12
@@ -41,8 +43,9 @@ class SetResults:
     n_items : ndarray of shape (n_queries,), int64
         Items of each query.
     holds_best : ndarray of shape (n_queries,), float64
-        1 if the set holds a best item, 0 if not; NaN where all items of the query are
-        equally relevant, so that any set would hold one.
+        1 if the set holds a best item, 0 if not; for k > 1 the share of the first k
+        that it holds. NaN where any set would do: the items of the query are equally
+        relevant, or no more than k.
     weight : ndarray of shape (n_queries,), float64
         Mean sample weight of the items; 1 without weights.
 
@@ -67,10 +70,7 @@ class SetResults:
 
     @property
     def share(self) -> float:
-        """Share of the sets that hold a best item; NaN if the items of no query differ.
-
-        Queries whose items are all equally relevant do not count.
-        """
+        """Mean of ``holds_best`` over the queries that count; NaN without any."""
         return mean_of_known(self.holds_best, self.weight)
 
     @property
@@ -92,15 +92,25 @@ class TopSetRanker(ListRanker[SetResults]):
     sets. Some labelled queries train the ranker, unless it is fitted; some fit the tie
     model; the others do nothing but determine how large the sets have to be.
 
+    With ``k`` above 1 the set holds most of the first k, the k most relevant items; of
+    items tied for the last of these places any will do. For a new query with more than
+    k items that differ in relevance,
+
+        E[share of the first k that the set misses] <= alpha.
+
     Parameters
     ----------
     estimator : object
         A fitted or unfitted ranker: see :class:`~skrank_abstain.BALToR`.
     alpha : float, default=0.1
-        Share of the sets that may hold no best item, in (0, 1). Needs at least
-        ``1 / alpha - 1`` queries that do not fit the tie model.
+        Share of the sets that may hold no best item, or of the first k that sets may
+        miss, in (0, 1). Needs at least ``1 / alpha - 1`` queries that do not fit the
+        tie model.
+    k : int, default=1
+        Number of first items that a set is for.
     tuning_size : float, default=0.3
-        Share of the calibration queries that fit the tie model, in (0, 1).
+        Share of the calibration queries that fit the tie model, in (0, 1). Not used for
+        ``k > 1`` with ``tie_model="graded_relevance"``, which has no part in the sets.
     tie_model : str or GradedRelevance, default="graded_relevance"
         "graded_relevance", "feature_aware_relevance", or an instance of either.
     prefit, calibration_size, relevance_bins, qid_col, random_state, verbose
@@ -110,12 +120,13 @@ class TopSetRanker(ListRanker[SetResults]):
     ----------
     threshold_ : float
         Items of at least this level are in the set. The level is the smallest
-        probability, from the second item down to this one, of being the first best one.
+        probability, from the second item down to this one, of being the first best one;
+        for k > 1 minus the number of items down to this one.
     n_queries_ : int
-        Queries that set the threshold; their items differ in relevance.
+        Queries that set the threshold; their items differ in relevance, and are more
+        than k.
     n_equal_queries_ : int
-        Calibration queries whose items are all equally relevant: left out, since any
-        item is a best one.
+        Other calibration queries: left out, since any k items are the first k.
     n_tuning_queries_ : int
         Queries that fitted the tie model.
     estimator_, tie_model_, prefit_, n_features_in_, feature_names_in_
@@ -129,7 +140,7 @@ class TopSetRanker(ListRanker[SetResults]):
     Notes
     -----
     A set consists of the first items by value (the score, unless the tie model uses the
-    features); equal values enter together, and no set is empty. P(the first m hold a
+    features), at least k; equal values enter together. P(the first m hold a
     best item) is a product of distribution functions of grades for each shift of a
     query. The conformity score of a query is that of least ambiguous sets [1]_: the
     level of its first best item. The threshold is the k-th smallest of these, k =
@@ -137,10 +148,16 @@ class TopSetRanker(ListRanker[SetResults]):
     alpha if the queries are exchangeable. This holds on average over calibration and
     new queries, not for each kind of query by itself. O(n log n) for n items.
 
+    For k > 1 the set is as many of the first items of every query as conformal risk
+    control [2]_ finds. Sets that depend on the scores or on the size of the query were
+    as large or larger where we measured them.
+
     References
     ----------
     .. [1] Sadinle, Lei and Wasserman (2019). "Least Ambiguous Set-Valued Classifiers
        with Bounded Error Levels". JASA 114(525). arXiv:1609.00451.
+    .. [2] Angelopoulos, Bates, Fisch, Lei and Schuster (2024). "Conformal risk
+       control". ICLR. arXiv:2208.02814
 
     Examples
     --------
@@ -159,13 +176,14 @@ class TopSetRanker(ListRanker[SetResults]):
     True
     """
 
-    _own = ("alpha",)
+    _own = ("alpha", "k")
 
     def __init__(
         self,
         estimator: Any,
         *,
         alpha: float = 0.1,
+        k: int = 1,
         tuning_size: float = 0.3,
         tie_model: Any = "graded_relevance",
         prefit: Any = "auto",
@@ -177,6 +195,7 @@ class TopSetRanker(ListRanker[SetResults]):
     ) -> None:
         self.estimator = estimator
         self.alpha = alpha
+        self.k = k
         self.tuning_size = tuning_size
         self.tie_model = tie_model
         self.prefit = prefit
@@ -214,14 +233,15 @@ class TopSetRanker(ListRanker[SetResults]):
         """
         check_fraction(self.alpha, "alpha")
         share = check_fraction(self.tuning_size, "tuning_size")
-        model = self._unfitted_tie_model()
+        self._k = check_positive_int(self.k, "k")
+        if self._k > 1 and self.tie_model == "graded_relevance":
+            share = 0.0  # the sets go by places, of which this tie model changes none
         rows = take_labelled_rows(self, X, y, qid)
-        parts, _ = self._learn(model, rows, share)
-        lists, relevance = parts[-1]
-        levels = best_levels(self._levels(lists), relevance, lists[2])
-        self._known = levels[~np.isnan(levels)]
-        self.n_queries_ = int(self._known.size)
-        self.n_equal_queries_ = int(levels.size - self._known.size)
+        parts, _ = self._learn(rows, share)
+        levels = first_levels(self._levels(parts[-1]), parts[-1], self._k)
+        self._known = levels[~np.isnan(levels[:, 0])]
+        self.n_queries_ = len(self._known)
+        self.n_equal_queries_ = len(levels) - self.n_queries_
         return self._end_fit()
 
     def at_alpha(self, alpha: float) -> Self:
@@ -242,9 +262,7 @@ class TopSetRanker(ListRanker[SetResults]):
         ValueError
             If there are too few calibration queries for this ``alpha``.
         """
-        other = self._copy_with(alpha=alpha)
-        other._calibrate()
-        return other
+        return self._moved(alpha=alpha)
 
     def _set_threshold(self) -> None:
         alpha = check_fraction(self.alpha, "alpha")
@@ -253,10 +271,10 @@ class TopSetRanker(ListRanker[SetResults]):
             n_all = self.n_queries_ + self.n_equal_queries_
             raise ValueError(
                 f"alpha={alpha:g} needs at least {math.ceil(1 / alpha - 1)} "
-                "calibration queries whose items differ in relevance, besides those "
-                f"that fit the tie model, got {self.n_queries_} of {n_all}. Pass more "
-                "labelled queries (a larger calibration_size or a fitted ranker leaves "
-                "more), or allow a larger alpha."
+                f"calibration queries {self._whose}, besides those that fit the tie "
+                f"model, got {self.n_queries_} of {n_all}. Pass more labelled queries "
+                "(a larger calibration_size or a fitted ranker leaves more), or allow "
+                "a larger alpha."
             )
         self.threshold_ = threshold
 
@@ -272,15 +290,14 @@ class TopSetRanker(ListRanker[SetResults]):
         Returns
         -------
         inside : ndarray of shape (n_items,), bool
-            At least one item of each query.
+            At least k items of each query, or all.
 
         Raises
         ------
         ValueError
             If columns do not match ``fit``.
         """
-        inside: BoolArray = self._levels(self._scored(X, qid)) >= self.threshold_
-        return inside
+        return np.asarray(self._levels(self._scored(X, qid)) >= self.threshold_)
 
     def set_sizes(self, X: Any, qid: Any = None) -> IntArray:
         """Return the size of the set of each query.
@@ -293,10 +310,10 @@ class TopSetRanker(ListRanker[SetResults]):
         Returns
         -------
         sizes : ndarray of shape (n_queries,), int64
-            At least 1; queries in order of first appearance.
+            At least k, or all; queries in order of first appearance.
         """
-        lists = self._scored(X, qid)
-        return self._sizes(self._levels(lists), lists[2])
+        items = self._scored(X, qid)
+        return self._sizes(self._levels(items), items.queries)
 
     def score(
         self,
@@ -307,8 +324,9 @@ class TopSetRanker(ListRanker[SetResults]):
     ) -> float:
         """Return the share of queries whose set holds a best item.
 
-        Higher is better, in [0, 1]; about ``1 - alpha`` or more for every ranker.
-        Compare rankers by the size of their sets: `neg_set_size_scorer`.
+        For k > 1 the share of the first k that a set holds, on average. Higher is
+        better, in [0, 1]; about ``1 - alpha`` or more for every ranker. Compare rankers
+        by the size of their sets: `neg_set_size_scorer`.
 
         Parameters
         ----------
@@ -323,7 +341,8 @@ class TopSetRanker(ListRanker[SetResults]):
         Returns
         -------
         share : float
-            Over the queries whose items differ in relevance; NaN if there are none.
+            Over the queries of more than k items that differ in relevance; NaN if there
+            are none.
 
         Raises
         ------
@@ -333,28 +352,28 @@ class TopSetRanker(ListRanker[SetResults]):
         Warns
         -----
         sklearn.exceptions.UndefinedMetricWarning
-            If the items of no query differ.
+            If no query has more than k items that differ.
         """
         share = self.evaluate(X, y, qid, sample_weight).share
         if np.isnan(share):
             warn_user(
-                "The share of sets that hold a best item is undefined and set to NaN: "
-                "the items of no query differ in relevance.",
+                "The share that sets hold is undefined and set to NaN: there is no "
+                f"query {self._whose}.",
                 UndefinedMetricWarning,
             )
         return share
 
-    def _results(
-        self, lists: Lists, relevance: FloatArray | None, weight: FloatArray
-    ) -> SetResults:
-        levels, queries = self._levels(lists), lists[2]
-        best = np.full(queries.n_queries, np.nan)
-        if relevance is not None:
-            best = best_levels(levels, relevance, queries)
+    def _results(self, items: Scores, weight: FloatArray) -> SetResults:
+        levels, queries = self._levels(items), items.queries
+        held = np.full(queries.n_queries, np.nan)
+        if items.y is not None:
+            first = first_levels(levels, items, self._k)
+            held = (first >= self.threshold_).mean(axis=1)
+            held[np.isnan(first[:, 0])] = np.nan
         return SetResults(
             size=self._sizes(levels, queries),
             n_items=queries.sizes,
-            holds_best=np.where(np.isnan(best), np.nan, best >= self.threshold_),
+            holds_best=held,
             weight=weight,
         )
 
@@ -364,36 +383,53 @@ class TopSetRanker(ListRanker[SetResults]):
             "items in a set, mean": (size, ones),
             "share of the items of a query in its set": (size / found.n_items, ones),
         }
+        k, alpha = self._k, self._parameters["alpha"]
         short = f"a set has {found.mean_size:.2f} items on average"
         if labelled:
-            ratios["sets that hold a best item"] = found.holds_best, ones
-            n_known = int((~np.isnan(found.holds_best)).sum())
+            known = found.holds_best[~np.isnan(found.holds_best)]
+            name = "sets that hold a best item"
+            held = f"{known.sum():.0f} of {known.size} sets hold a best item"
+            if k > 1:
+                name = f"share of the first {k} in a set"
+                held = f"{known.size} sets hold {found.share:.1%} of the first {k}"
+            ratios[name] = found.holds_best, ones
             short += (
-                f"; {np.nansum(found.holds_best):.0f} of {n_known} sets hold a best "
-                f"item (the items of {size.size - n_known} queries are all equally "
-                "relevant, and do not count)"
+                f"; {held} ({size.size - known.size} queries are not among those "
+                f"{self._whose}, and do not count)"
             )
         rule = f"an item is in the set if its level is at least {self.threshold_:.6g}"
-        alpha = dict(self._parameters)["alpha"]
+        holds = f"holds a best item with a probability of at least {1 - alpha:g}"
+        if k > 1:
+            holds = (
+                f"misses at most a share {alpha:g} of its first {k} (of items tied for "
+                "the last of these places any will do)"
+            )
         promise = [
-            "For a new query from the same source whose items differ in relevance, its "
-            f"set holds a best item with a probability of at least {1 - alpha:g}, on "
+            f"For a new query from the same source {self._whose}, its set {holds}, on "
             "average over calibration and new queries; each query counts alike.",
-            f"{self.n_queries_} queries set the threshold and did nothing else; "
-            f"{self.n_tuning_queries_} others fitted the tie model.",
+            f"{self.n_queries_} queries set the threshold and nothing else that forms "
+            f"the sets; {self.n_tuning_queries_} others fitted the tie model.",
         ]
         return Findings(short, [rule], promise, ratios, np.inf)
+
+    @property
+    def _whose(self) -> str:
+        """Which queries count: of others any k items are the first k."""
+        several = f"more than {self._k} items that" if self._k > 1 else "items that"
+        return f"with {several} differ in relevance"
 
     def _sizes(self, levels: FloatArray, queries: Queries) -> IntArray:
         """Return the size of the set of each query; no set is empty."""
         return np.bincount(queries.codes[levels >= self.threshold_]).astype(np.int64)
 
-    def _levels(self, lists: Lists) -> FloatArray:
+    def _levels(self, items: Scores) -> FloatArray:
         """Return the largest threshold at which each item is in its set."""
-        _, values, queries = lists
-        levels, weights = np.empty(values.size), self.tie_model_.node_weights_
-        for rows, proba in self._graded(values, queries, by=values):
-            levels[rows] = levels_of_list(proba, weights, values[rows])
+        if self._k > 1:
+            first, last = places_with_equals(items.value, items.queries)
+            return np.where(first <= self._k, np.inf, -last)
+        levels, weights = np.empty(items.value.size), self.tie_model_.node_weights_
+        for rows, proba in self._graded(items, by=items.value):
+            levels[rows] = levels_of_list(proba, weights, items.value[rows])
         return levels
 
 
@@ -429,15 +465,6 @@ def first_best_proba(grade_proba: FloatArray, node_weights: FloatArray) -> Float
     return weighted
 
 
-def all_equal_proba(grade_proba: FloatArray, node_weights: FloatArray) -> float:
-    """Return the probability that all items of one query have the same grade.
-
-    Parameters are those of ``first_best_proba``.
-    """
-    of_each = grade_proba.prod(axis=1).sum(axis=1)
-    return float((node_weights * of_each).sum())
-
-
 def levels_of_list(
     grade_proba: FloatArray, node_weights: FloatArray, values: FloatArray
 ) -> FloatArray:
@@ -462,45 +489,40 @@ def levels_of_list(
     every set consists of the first items.
     """
     added = first_best_proba(grade_proba, node_weights)
+    equal = (node_weights * grade_proba.prod(axis=1).sum(axis=1)).sum()
     # The guarantee is about queries whose items differ. Rounding must not make "a later
     # item is the best" more probable than "items differ".
-    differ = max(1 - all_equal_proba(grade_proba, node_weights), float(added[1:].sum()))
+    differ = max(1 - equal, added[1:].sum())
     added[0] = np.inf
     added[1:] /= differ or 1.0
     levels: FloatArray = np.minimum.accumulate(added)
-    first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    first = score_blocks(values)
     return levels[first].repeat(np.diff(first, append=values.size))
 
 
-def best_levels(levels: FloatArray, y: FloatArray, queries: Queries) -> FloatArray:
-    """Return the largest threshold at which the set of each query holds a best item.
+def first_levels(levels: FloatArray, items: Scores, k: int) -> FloatArray:
+    """Return the largest thresholds at which the set of each query holds its first k.
 
     Parameters
     ----------
     levels : ndarray of shape (n_items,), float64
-    y : ndarray of shape (n_items,), float64
-        Relevance, higher is better.
-    queries : Queries
+    items : Scores
+        With their relevance.
+    k : int
 
     Returns
     -------
-    level : ndarray of shape (n_queries,), float64
-        NaN where all items have the same relevance.
+    levels : ndarray of shape (n_queries, k), float64
+        Of the k most relevant items; of items tied for the last of these places those
+        with the highest levels. NaN where all items have the same relevance, or there
+        are no more than k.
     """
-    starts, order = queries.offsets[:-1], queries.order
-    best = np.maximum.reduceat(y[order], starts)
-    is_best = y[order] == best.repeat(queries.sizes)
-    found = np.maximum.reduceat(np.where(is_best, levels[order], -np.inf), starts)
-    return np.where(items_differ(y, queries), found, np.nan)
-
-
-def items_differ(y: FloatArray, queries: Queries) -> BoolArray:
-    """Return whether the items of each query differ in relevance."""
-    starts, ordered = queries.offsets[:-1], y[queries.order]
-    differ: BoolArray = np.maximum.reduceat(ordered, starts) > np.minimum.reduceat(
-        ordered, starts
-    )
-    return differ
+    queries = items.queries
+    order = np.lexsort((-levels, -items.y, queries.codes))
+    first, last = queries.offsets[:-1], queries.offsets[1:] - 1
+    differ = (items.y[order[first]] > items.y[order[last]]) & (queries.sizes > k)
+    places = np.minimum(first[:, None] + np.arange(k), last[:, None])
+    return np.where(differ[:, None], levels[order[places]], np.nan)
 
 
 def conformal_level(levels: FloatArray, alpha: float) -> float | None:
@@ -508,46 +530,43 @@ def conformal_level(levels: FloatArray, alpha: float) -> float | None:
 
     Parameters
     ----------
-    levels : ndarray of shape (n_queries,), float64
-        Returned by ``best_levels``, for queries that did not fit the tie model.
+    levels : ndarray of shape (n_queries, k), float64
+        Returned by ``first_levels``, for queries that did not fit the tie model.
     alpha : float
         In (0, 1).
 
     Returns
     -------
     threshold : float or None
-        The k-th smallest level, k = floor(alpha (n_queries + 1)); None if k is 0.
+        The largest with sum of missed shares <= alpha (n_queries + 1) - 1; None if that
+        is negative. For k = 1 the floor(alpha (n_queries + 1))-th smallest level.
 
     Notes
     -----
-    The score of least ambiguous sets [1]_. If these queries and a new one are
-    exchangeable, the level of the new one is below the threshold with probability at
-    most k / (n_queries + 1) <= alpha.
+    For k = 1 the score of least ambiguous sets [1]_, else conformal risk control [2]_.
+    If these queries and a new one are exchangeable, the new one is expected to have at
+    most a share alpha of its levels below the threshold.
 
     References
     ----------
     .. [1] Sadinle, Lei and Wasserman (2019). "Least Ambiguous Set-Valued Classifiers
        with Bounded Error Levels". JASA 114(525). arXiv:1609.00451
+    .. [2] Angelopoulos, Bates, Fisch, Lei and Schuster (2024). "Conformal risk
+       control". ICLR. arXiv:2208.02814
     """
-    k = math.floor(alpha * (levels.size + 1) + _SLACK)
-    return float(np.partition(levels, k - 1)[k - 1]) if k else None
+    n_queries, k = levels.shape
+    n_missed = math.floor(k * (alpha * (n_queries + 1) - 1) + _SLACK)
+    if n_missed < 0:
+        return None
+    return float(np.partition(levels, n_missed, axis=None)[n_missed])
 
 
-def first_best_places(values: FloatArray, y: FloatArray, queries: Queries) -> IntArray:
-    """Return how many items from the top hold a best one, shape (n_queries,).
-
-    Items of equal value enter together, as in the sets.
-    """
-    rows, place = rows_by_place(values, queries)
-    # The last place of each block of equal values.
-    ordered, codes = values[rows], queries.codes[rows]
-    last = np.append(
-        (ordered[1:] != ordered[:-1]) | (codes[1:] != codes[:-1]), rows.size > 0
-    )
-    ends = np.flatnonzero(last)
-    of_block = place[ends].repeat(np.diff(ends, prepend=-1))
-    best = np.maximum.reduceat(y[rows], queries.offsets[:-1]).repeat(queries.sizes)
-    size = queries.sizes.repeat(queries.sizes)
-    found = np.where(y[rows] == best, of_block, size)
-    places: IntArray = np.minimum.reduceat(found, queries.offsets[:-1])
-    return places
+def places_with_equals(
+    values: FloatArray, queries: Queries
+) -> tuple[FloatArray, FloatArray]:
+    """Return the first and the last place of the items as good as each one."""
+    key = np.unique(-values, return_inverse=True)[1]
+    key += queries.codes * (key.max(initial=0) + 1)
+    ordered, before = np.sort(key), queries.offsets[queries.codes].astype(float)
+    first = 1 + np.searchsorted(ordered, key, side="left") - before
+    return first, np.searchsorted(ordered, key, side="right") - before

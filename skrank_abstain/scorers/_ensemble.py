@@ -141,6 +141,11 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         X, queries = self._take(X, qid, reset=True)
         relevance = check_relevance(y, queries.n_items)
         grades = grades_of(relevance)
+        if not grades.any():
+            raise ValueError(
+                "y must have at least two distinct values, got one class: "
+                f"{relevance[0]:g} in n_samples={relevance.size}."
+            )
         self.context_ = bool(self.context)
         seen = self._seen(X, queries)  # refuses some X before anything is trained
 

@@ -32,8 +32,20 @@ def middle_places(items: Scores) -> FloatArray:
     return places
 
 
+def own_places(items: Scores) -> IntArray:
+    """Return the place of each item by its value; ties in the order of the rows of X.
+
+    By position, as in `middle_places`.
+    """
+    query = items.queries.codes
+    by_place = np.lexsort((items.rows, -items.value, query))
+    own = np.empty_like(query)
+    own[by_place] = 1 + np.arange(query.size) - items.offsets[query]
+    return own
+
+
 def place_shares(items: Scores) -> FloatArray:
-    """Return how many queries' worth of items are within each margin of their place.
+    """Return how many queries' worth of items have a place that each margin holds.
 
     Parameters
     ----------
@@ -43,9 +55,9 @@ def place_shares(items: Scores) -> FloatArray:
     Returns
     -------
     shares : ndarray of shape (257,), float64
-        For each of `LEVELS` the sum over queries of the share of the items whose
-        place by value is at most that share of the query's size from the places that
-        their relevance leaves open. Novel items count as within.
+        For each of `LEVELS` the sum over queries of the share of the items that
+        `confident_places` with this margin holds: their places, rounded, touch those
+        that their relevance leaves open. Novel items count as held.
     """
     shares: FloatArray = by_query(items, _shares_of, 4096)[0].sum(axis=0)
     return shares
@@ -54,14 +66,17 @@ def place_shares(items: Scores) -> FloatArray:
 def _shares_of(items: Scores) -> tuple[FloatArray]:
     size = items.queries.sizes
     n = np.repeat(size, size)
-    best, worst = true_places(items.grades, items.offsets).T
-    place = middle_places(items)
-    away = np.maximum(np.maximum(best - place, place - worst), 0) / n
+    first, last = true_places(items.grades, items.offsets).T
+    middle, own = middle_places(items), own_places(items)
+    # Bounds are rounded outwards, which holds whatever is less than one place away, and
+    # never leave out the item's own place.
+    above = np.where(own <= last, -1, middle - last - 1)
+    below = np.where(own >= first, -1, first - middle - 1)
+    away = np.maximum(above, below)
     if items.novel is not None:
-        away[items.novel] = 0
-    # Rounded upwards, so that the promise holds for the levels.
-    level = np.searchsorted(LEVELS, away - _SLACK)
-    added = np.bincount(level.clip(max=256), 1 / n, 257)
+        away[items.novel] = -1
+    level = np.searchsorted(LEVELS, (away + _SLACK) / n, side="right")
+    added = np.bincount(level, 1 / n, 257)
     return (np.cumsum(added, dtype=np.float64)[None, :],)
 
 
@@ -112,7 +127,7 @@ def true_places(grades: IntArray, offsets: IntArray) -> IntArray:
 def confident_places(
     shares: FloatArray, n_queries: int, items: Scores, confidence: float
 ) -> IntArray:
-    """Return places that hold the true place of a random item of a new query.
+    """Return places that touch the true ones of a random item of a new query.
 
     Parameters
     ----------
@@ -150,10 +165,7 @@ def confident_places(
     best = np.floor(middle - margin + _SLACK).clip(min=1)
     worst = np.minimum(np.ceil(middle + margin - _SLACK), size)
     # Of items of equal value each is given a place of its own.
-    query = items.queries.codes
-    by_place = np.lexsort((items.rows, -items.value, query))
-    own = np.empty(size.size)
-    own[by_place] = 1 + np.arange(size.size) - items.offsets[query]
+    own = own_places(items)
     best, worst = np.minimum(best, own), np.maximum(worst, own)
     if items.novel is not None:
         best[items.novel], worst[items.novel] = 1, size[items.novel]

@@ -464,5 +464,5 @@ def test_labelled_pairs_know_no_relevance():
     classifier = PairwiseRankerClassifier(
         FirstColumn().fit(None, None), tie_model=GradedRelevance()
     )
-    with pytest.raises(TypeError, match=r"tie_model .* a model of the score"):
+    with pytest.raises(TypeError, match=r"tie_model must be .* DifferenceModel"):
         classifier.fit(scores.reshape(-1, 2), y[::2])

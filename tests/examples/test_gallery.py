@@ -335,6 +335,8 @@ def test_13_top_sets(page, capsys):
     printed = re.findall(r"query \d+: (\d+) of (\d+) items", capsys.readouterr().out)
     assert len(printed) == 8
     assert all(1 <= int(some) <= int(items) for some, items in printed)
+    # 70 % of 500 queries set the threshold, in whole items.
+    assert 0.9 - 0.02 < found["results"].share < 0.95
     display = found["display"]
     needed = np.interp(kept[-1], display.fixed_coverage, display.fixed_size)
     assert size[-1] < needed  # "sets of different sizes need fewer on average"
@@ -416,6 +418,8 @@ def test_17_leaderboard(page, capsys):
     assert (ranking.best[:5] == 1).all()
     assert len(found["questions"]) == 5
     assert "Fragility(leader='A" in told
+    # Among equals there is next to nothing to decide.
+    assert (found["needed"]["more"][:4] > 10_000).all()
 
 
 def test_18_multilabel(page, capsys):
@@ -530,11 +534,11 @@ def test_22_search_week(page, capsys):
     assert found["hour"] == hours[-1]
     assert hours[-1] in {"Thu 12:00", "Thu 13:00"}  # "within two hours"
     assert (evidence[: hours.index("Thu 12:00")] < 2).all()
-    # "About three in ten are wrong"; two standard errors of 100 answers are 0.09.
+    # "About three in ten are wrong"; two standard errors of 31 answers are 0.16.
     assert found["audited"].alarm
-    assert found["thursday"] == pytest.approx(0.3, abs=0.09)
+    assert found["thursday"] == pytest.approx(0.3, abs=0.1)
     assert not found["monitor"].alarm
-    assert found["monitor"].bets.n == 100
+    assert found["monitor"].bets.n == 63  # of 100 pairs, as the page says
     assert found["truth"].discordance < 0.1
 
 
@@ -543,21 +547,18 @@ def test_23_arena(page, capsys):
     told = capsys.readouterr().out
     first, boards = found["first"].ranking(), found["boards"]
     last = boards[-1].ranking()
-    # "Three systems may be first. It may say that Swift is last."
-    assert first.item_id[first.best == 1].tolist() == ["Heron", "Finch", "Dove"]
-    assert (first.item_id[-1], first.best[-1]) == ("Swift", 10)
+    # "Four systems may be first."
+    leaders = ["Heron", "Finch", "Dove", "Lark"]
+    assert first.item_id[first.best == 1].tolist() == leaders
     assert "without 7 of the votes Finch would lead" in told
-    assert "without 70 of the votes Finch would lead" in told
-    # "It stops on day 3, and Heron is the winner"; nobody asked about those below.
-    assert len(boards) == 4
+    assert "without 66 of the votes Lark would lead" in told
+    # "It stops on day 7: Heron is the winner."
+    assert len(boards) == 8
     assert last.item_id[last.best == 1].tolist() == ["Heron"]
-    assert last.item_id[3:].tolist() == first.item_id[3:].tolist()
-    np.testing.assert_array_equal(last.worst[3:], first.worst[3:])
-    np.testing.assert_array_equal(last.best[3:], first.best[3:])
     assert set(found["battles"]) == {
         "Finch against Heron",
         "Dove against Heron",
         "Dove against Finch",
     }
     assert set(found["false"].values()) == {0}
-    assert [share[7] for share in found["settled"].values()] == [0.9, 0.15]
+    assert [share[14] for share in found["settled"].values()] == [8 / 12, 0]

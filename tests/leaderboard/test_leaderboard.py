@@ -87,7 +87,7 @@ def test_a_ranking_has_the_places_of_decisions(board):
 def test_results_are_tables(board):
     frame = board.ranking().to_frame()
     assert list(frame) == [
-        *("place", "item_id", "score", "low", "high", "votes"),
+        *("place", "item_id", "score", "low", "high", "votes", "provisional"),
         *("best", "worst", "open"),
     ]
     rows = board.ranking().to_dicts()
@@ -175,6 +175,131 @@ def test_probabilities_are_those_of_the_votes():
             inside = bins == b
             share = np.mean(fresh["label"][inside] == label)
             assert proba[inside, column].mean() == pytest.approx(share, abs=0.03)
+
+
+def with_newcomers():
+    """Return votes on six items, and on Y and Z, which won all of three and nine."""
+    votes = drawn(np.array([1.0, 0.8, 0.6, 0, -1, -3]), n_votes=3000)
+    return {
+        "left": np.concatenate([votes["left"], list("YYY"), list("Z" * 9)]),
+        "right": np.concatenate([votes["right"], list("ABC"), list("FAFAFAFAF")]),
+        "label": np.append(votes["label"], np.ones(12, dtype=int)),
+    }
+
+
+@pytest.mark.filterwarnings("ignore:.* every time")
+def test_items_with_few_votes_do_not_lead():
+    board = Leaderboard().fit(with_newcomers())
+    ranking = board.ranking()
+    strongest = board.items_[np.argsort(-board.strengths_)[:2]]
+    assert set(strongest) == {"Y", "Z"}
+    assert ranking.item_id[ranking.provisional].tolist() == ["Z", "Y"]
+    assert ranking.item_id[0] == "A"
+    # They surely beat E and F.
+    assert ranking.item_id[-4:].tolist() == ["Z", "Y", "E", "F"]
+    assert (ranking.best <= ranking.place).all()
+    assert (ranking.place <= ranking.worst).all()
+    assert ranking.place.tolist() == list(range(1, 9))
+    assert board.fragility().leader == "A"
+    assert board.fragility().successor not in ("Y", "Z")
+    top = board.ask(5, objective="top")
+    # They may be first.
+    assert {"Y", "Z"} & {*top.left_id, *top.right_id}
+    assert "Y (provisional)" in board.report()
+    assert "Y (provisional)" in ranking._repr_html_()
+    few = {"left": list("ABC"), "right": list("BCA"), "label": [1, 1, -1]}
+    alone = Leaderboard().fit(few)
+    np.testing.assert_array_equal(
+        alone.ranking().item_id, alone.items_[np.argsort(-alone.strengths_)]
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.* every time")
+def test_a_prior_by_cross_validation_foretells_the_next_votes_best():
+    fresh = drawn(STRENGTHS / 4, n_votes=20_000, seed=1)
+    votes = drawn(STRENGTHS / 4, n_votes=60)
+    board = Leaderboard(prior="cv").fit(votes)
+    scores = {
+        prior: Leaderboard(prior=prior).fit(votes).score(fresh)
+        for prior in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+    }
+    assert board.prior_ in scores
+    assert board.score(fresh) > scores[0.1]
+    turned = {name: column[::-1] for name, column in votes.items()}
+    assert Leaderboard(prior="cv").fit(turned).prior_ == board.prior_
+    many = Leaderboard(prior="cv").fit(drawn(STRENGTHS * 2, n_votes=20_000))
+    assert many.prior_ < 3
+    votes["voter"] = np.arange(60) % 3
+    with pytest.warns(UserWarning, match="3 clusters"):
+        assert Leaderboard(prior="cv").fit(votes, cluster="voter").prior_ in scores
+
+
+def test_categories_have_boards_of_their_own():
+    votes = drawn(np.array([1.0, 0.5, 0]), n_votes=900)
+    votes["topic"] = np.array(["code", "maths"])[np.arange(900) % 2]
+    apart = {"left": ["A"] * 40, "right": ["Z"] * 40, "label": [1] * 30 + [-1] * 10}
+    apart |= {"z": np.arange(40) % 3, "topic": ["zoo"] * 40}
+    votes = {
+        name: np.concatenate([column, apart[name]]) for name, column in votes.items()
+    }
+    board = Leaderboard().fit(votes, covariates=["z"], by="topic")
+    assert list(board.boards_) == ["code", "maths", "zoo"]
+    rows = votes["topic"] == "code"
+    own = Leaderboard().fit({k: v[rows] for k, v in votes.items()}, covariates=["z"])
+    np.testing.assert_array_equal(board.boards_["code"].strengths_, own.strengths_)
+    table = board.by_category()
+    assert list(table) == ["item_id", "all", "code", "maths", "zoo"]
+    assert table["item_id"] == board.ranking().item_id.tolist()
+    for item, place in zip(table["item_id"], table["code"], strict=True):
+        found = [i for i in own.ranking() if i.item_id == item]
+        if not found:
+            assert place == ""
+        else:
+            ends = f"{found[0].best} to {found[0].worst}"
+            assert place == (ends if found[0].open else str(found[0].best))
+    report = board.report()
+    assert "| item_id | all | code | maths | zoo |" in report
+    assert "at least 0.8; confidence=0.9875 makes it 0.95" in report
+    assert "By category" not in own.report()
+    with pytest.raises(ValueError, match="by must name a column of votes, got 'no'"):
+        Leaderboard().fit(votes, by="no")
+    assert pickle.loads(pickle.dumps(board)).by_category() == table
+
+
+def test_any_look_decides_no_more_than_one_look():
+    votes = drawn(np.linspace(0, 2, 10), n_votes=2000)
+    votes["voter"] = np.arange(2000) % 50
+    for cluster in (None, "voter"):
+        once, always = (
+            Leaderboard(looks=looks).fit(votes, cluster=cluster).decisions
+            for looks in ("once", "any")
+        )
+        assert (once.accepted | ~always.accepted).all()
+        assert 0 < always.coverage < once.coverage
+    report = Leaderboard(looks="any").fit(votes).report()
+    assert "at every look" in report
+    assert "at one look" in Leaderboard().fit(votes).report()
+
+
+@pytest.mark.parametrize("looks", ["once", "any"])
+def test_neighbours_that_are_open_need_more_votes(looks):
+    board = Leaderboard(looks=looks).fit(drawn(n_votes=1000))
+    needed, ranking = board.more_needed(), board.ranking()
+    names = np.sort([needed.left_id, needed.right_id], axis=0)
+    expected = np.sort([ranking.item_id[:-1], ranking.item_id[1:]], axis=0)
+    np.testing.assert_array_equal(names, expected)
+    np.testing.assert_array_equal(needed.more == 0, needed.accepted)
+    every = {
+        frozenset([pair.left_id, pair.right_id]): row
+        for row, pair in enumerate(board.decisions)
+    }
+    for pair, pvalue in zip(needed, needed.pvalue, strict=True):
+        row = every[frozenset([pair.left_id, pair.right_id])]
+        assert board.decisions.pvalue[row] == pvalue
+    assert "more" in needed.to_frame().columns
+    assert "more" not in board.decisions.to_frame().columns
+    same = Leaderboard().fit_scores({"A": np.arange(9.0), "B": np.arange(9.0)})
+    assert same.more_needed().more[0] == np.inf
 
 
 def test_the_score_is_the_mean_log_probability():
@@ -283,6 +408,22 @@ def test_systems_on_queries_are_compared_in_pairs():
             call()
 
 
+def test_systems_that_lack_queries_are_compared_on_those_of_both():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(scale=3, size=(60, 1)) + rng.normal(scale=0.1, size=(60, 3))
+    scores += [0.5, 0.2, 0.0]
+    scores[:30, 0] = np.nan  # A has other queries than C, beside a few
+    scores[35:, 2] = None
+    board = Leaderboard().fit_scores(dict(zip("ABC", scores.T, strict=True)))
+    places = {item.item_id: (item.place, item.votes) for item in board.ranking()}
+    assert places == {"A": (1, 30), "B": (2, 60), "C": (3, 35)}
+    assert board.decisions.accepted.tolist() == [True, False, True]
+    np.testing.assert_allclose(
+        board.strengths_ - board.strengths_[1], [0.3, 0, -0.2], atol=0.1
+    )
+    assert np.isfinite(board.covariance_).all()
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_systems_may_come_in_frames(library):
     values = np.random.default_rng(0).normal(size=(30, 2))
@@ -300,7 +441,9 @@ def test_systems_may_come_in_frames(library):
         ({"A": [1, 2]}, ValueError, "at least two systems"),
         ({"A": [1, 2], "B": [1]}, ValueError, "the same rows"),
         ({"A": [1], "B": [1]}, ValueError, "at least two queries"),
-        ({"A": [1, 2], "B": [1, np.nan]}, ValueError, "that all of them have"),
+        ({"A": [1, 2], "B": [1, np.inf]}, ValueError, r"frame\['B'\] must be finite"),
+        ({"A": [1, 2], "B": [np.nan, None]}, ValueError, "at least one of each"),
+        ({"A": [1, 2], "B": ["1", "2"]}, ValueError, "must hold numbers"),
     ],
 )
 def test_mistakes_in_scores_are_named(frame, error, message):
@@ -309,8 +452,15 @@ def test_mistakes_in_scores_are_named(frame, error, message):
 
 
 def test_few_queries_warn():
-    with pytest.warns(UserWarning, match="3 queries are fewer than 20"):
-        Leaderboard().fit_scores({"A": [1, 2, 4], "B": [3, 1, 2]})
+    scores = {"A": np.arange(5) + 9.0, "B": np.arange(5) % 2}
+    with pytest.warns(UserWarning, match="5 queries decide no order.* at least 6 of"):
+        assert not Leaderboard().fit_scores(scores).decisions.accepted.any()
+    enough = {"A": np.arange(6) + 9.0, "B": np.arange(6) % 2}
+    assert Leaderboard().fit_scores(enough).decisions.accepted.all()
+    votes = drawn(n_votes=500) | {"voter": np.arange(500) % 3}
+    with pytest.warns(UserWarning, match="3 clusters decide no order"):
+        board = Leaderboard().fit(votes, cluster="voter")
+    assert "3 clusters decide no order" in board.report()
 
 
 def test_groups_that_never_met_warn_and_are_not_ordered():
@@ -342,6 +492,7 @@ def test_an_item_that_always_wins_warns_and_is_not_certain_after_few_votes():
         ({"confidence": 1.0}, ValueError, "confidence must be in"),
         ({"ties": "thurstone"}, ValueError, "ties must be one of 'rao_kupper'"),
         ({"control": "none"}, ValueError, "control must be one of"),
+        ({"looks": "daily"}, ValueError, "looks must be one of 'once', 'any'"),
         ({"prior": 0}, ValueError, "prior must be in"),
         ({"half_life": -1}, ValueError, "half_life must be in"),
     ],
@@ -380,6 +531,20 @@ def test_a_board_that_is_not_fitted_says_so():
             getattr(Leaderboard(), name)
     with pytest.raises(NotFittedError):
         Leaderboard().ranking()
+
+
+def test_fits_of_the_same_votes_agree_in_any_order():
+    votes = drawn(np.linspace(0, 0.5, 10), n_votes=3000)
+    votes["voter"] = np.random.default_rng(0).integers(50, size=3000)
+    turned = np.random.default_rng(1).permutation(3000)
+    other = {name: column[turned] for name, column in votes.items()}
+    for cluster in (None, "voter"):
+        one = Leaderboard().fit(votes, cluster=cluster)
+        two = Leaderboard().fit(other, cluster=cluster)
+        pvalues = one.decisions.pvalue, two.decisions.pvalue
+        np.testing.assert_allclose(*pvalues, atol=0.002)
+    seeded = Leaderboard(random_state=1).fit(other).decisions.pvalue
+    assert not np.array_equal(seeded, Leaderboard().fit(votes).decisions.pvalue)
 
 
 def test_boards_survive_clone_and_pickle(board):

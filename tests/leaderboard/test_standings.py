@@ -29,9 +29,10 @@ def test_bars_are_places_and_lines_are_intervals():
     ranking = board.ranking()
     display = LeaderboardDisplay.from_estimator(board, name="a $ board")
     bars = np.array(display.bars_.get_segments())
-    np.testing.assert_allclose(bars[:, 0, 1], ranking.best - 0.3)
-    np.testing.assert_allclose(bars[:, 1, 1], ranking.worst + 0.3)
-    np.testing.assert_allclose(bars[:, 0, 0], ranking.score)
+    np.testing.assert_allclose(bars[:, 0, 0], ranking.best - 0.4)
+    np.testing.assert_allclose(bars[:, 1, 0], ranking.worst + 0.4)
+    np.testing.assert_allclose(bars[:, :, 1], np.c_[ranking.place, ranking.place])
+    assert display.bars_.axes is display.places_ax_
     lines = np.array(display.intervals_.get_segments())
     np.testing.assert_allclose(lines[:, 0, 0], ranking.low)
     np.testing.assert_allclose(lines[:, 1, 0], ranking.high)
@@ -43,6 +44,23 @@ def test_bars_are_places_and_lines_are_intervals():
     assert bottom > top
     assert display.ax_.get_title() == "a $ board"
     display.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("n_items", [8, 60])
+def test_places_stand_beside_strengths(n_items):
+    display = LeaderboardDisplay.from_estimator(board_of(n_items))
+    display.figure_.canvas.draw()
+    strengths, places = (
+        each.get_window_extent() for each in (display.ax_, display.places_ax_)
+    )
+    assert strengths.x1 < places.x0
+    assert places.x1 < display.figure_.bbox.x1
+    assert places.y0 == pytest.approx(strengths.y0)
+    assert places.width > 80
+    figure = plt.figure()
+    alone = figure.add_axes([0.1, 0.1, 0.4, 0.8])
+    display = LeaderboardDisplay.from_estimator(board_of(3), ax=alone)
+    assert display.places_ax_ in alone.child_axes
 
 
 def test_a_hundred_names_do_not_touch():
@@ -61,5 +79,3 @@ def test_more_items_than_names_fit_and_axes_of_ones_own():
     assert display.ax_ is ax
     assert ax.get_yticklabels() == []
     assert mpl.colors.to_hex(display.bars_.get_color()[0]) == "#ff0000"
-    names = {text.get_text() for text in ax.get_legend().get_texts()}
-    assert names == {"places open", "interval of the strength", "place"}

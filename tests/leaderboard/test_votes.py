@@ -87,8 +87,7 @@ def test_weights_covariates_and_clusters_are_read():
         "home": [1, 1, 1],
         "reviewer": ["x", "y", "x"],
     }
-    with pytest.warns(UserWarning, match="'reviewer' has 2 clusters"):
-        votes = read_votes(table, covariates=["long", "home"], cluster="reviewer")
+    votes = read_votes(table, covariates=["long", "home"], cluster="reviewer")
     assert votes.weight.tolist() == [1, 0.5, 0]
     assert votes.covariates.tolist() == [[1, 1], [0, 1], [1, 1]]
     assert votes.cluster.tolist() == [0, 1, 0]
@@ -160,9 +159,9 @@ def test_items_that_are_known_keep_their_numbers():
         ),
         (with_column("weight", [1, -1, 1]), {}, ValueError, "not negative.*got -1"),
         (with_column("weight", [0, 0, 0]), {}, ValueError, "some of them positive"),
-        (with_column("weight", [1, np.nan, 1]), {}, ValueError, "finite, got nan in"),
+        (with_column("weight", [1, np.nan, 1]), {}, ValueError, "finite, got NaN"),
         (with_column("weight", ["a", 1, 1]), {}, TypeError, "must hold numbers"),
-        (with_column("vote_id", [7, 8, 7]), {}, ValueError, "got 7 in rows 0 and 2"),
+        (with_column("vote_id", [7, 8, 7]), {}, ValueError, "got 7 in 2 rows"),
         (COLUMNS, {"half_life": 3}, ValueError, "half_life needs time"),
         (
             with_column("time", [0, 1, None]),
@@ -178,7 +177,7 @@ def test_items_that_are_known_keep_their_numbers():
             with_column("z", [0, 1, np.nan]),
             {"covariates": ["z"]},
             ValueError,
-            "finite, got nan in row 2",
+            "finite, got NaN .* at row 2",
         ),
         (COLUMNS, {"cluster": "who"}, ValueError, "cluster must name a column"),
         (with_column("who", [1] * 3), {"cluster": "who"}, ValueError, "two values"),

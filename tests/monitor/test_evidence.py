@@ -11,14 +11,14 @@ from skrank_abstain.monitor._evidence import (
     online_pvalues,
 )
 
-START = np.zeros((1, 2, EXPONENTS.size))
+START = np.full((1, 2, EXPONENTS.size), np.log(0.05))
 
 
-def stream(seed, n_known=100, n_new=500, shift=0.0):
+def stream(seed, n_known=100, n_new=500, shift=0.0, n_quiet=0):
     """Return counts of known levels, and levels and draws of a stream."""
     rng = np.random.default_rng(seed)
     score = rng.beta(2, 5, n_known + n_new)
-    score[n_known:] += shift
+    score[n_known + n_quiet :] += shift
     levels = np.rint(score.clip(0, 1) * 20).astype(int)
     counts = np.bincount(levels[:n_known], minlength=21)[None]
     return counts, levels[n_known:, None], rng.random((n_new, 1))
@@ -41,16 +41,19 @@ def test_pvalues_are_uniform_and_independent_while_nothing_changes():
     assert abs(np.corrcoef(found[1:, 0], found[:-1, 0])[0, 1]) < 0.03
 
 
-def test_evidence_is_the_mixture_of_products():
+def test_evidence_is_the_mean_capital_and_the_reserve():
     pvalues = np.array([[0.1], [0.02], [0.7]])
-    logs, path = add_pvalues(START, pvalues)
-    for n in (1, 2, 3):
-        sides = [pvalues[:n, 0], 1 - pvalues[:n, 0]]
-        products = [np.prod(e * p ** (e - 1)) for p in sides for e in EXPONENTS]
-        assert path[n - 1] == pytest.approx(np.mean(products))
-    again, _ = add_pvalues(add_pvalues(START, pvalues[:2])[0], pvalues[2:])
+    logs, path = add_pvalues(START, pvalues, 0)
+    capital = np.full((2, EXPONENTS.size), 0.05)
+    for n, p in enumerate(pvalues[:, 0], 1):
+        left = [0.95 / np.sqrt(1 + k / 1000) for k in (n - 1, n)]
+        bets = [EXPONENTS * side ** (EXPONENTS - 1) for side in (p, 1 - p)]
+        capital = (capital + left[0] - left[1]) * bets
+        assert path[n - 1] == pytest.approx(capital.mean() + left[1])
+    np.testing.assert_allclose(np.exp(logs[0]), capital)
+    again, _ = add_pvalues(add_pvalues(START, pvalues[:2], 0)[0], pvalues[2:], 2)
     np.testing.assert_allclose(again, logs)
-    unchanged, none = add_pvalues(logs, pvalues[:0])
+    unchanged, none = add_pvalues(logs, pvalues[:0], 3)
     assert none.size == 0
     np.testing.assert_array_equal(unchanged, logs)
 
@@ -58,7 +61,7 @@ def test_evidence_is_the_mixture_of_products():
 @pytest.mark.parametrize("n_known", [20, 200])
 def test_alarms_are_seldom_false(n_known):
     alarms = [
-        add_pvalues(START, online_pvalues(*stream(seed, n_known))[0])[1].max() >= 20
+        add_pvalues(START, online_pvalues(*stream(seed, n_known))[0], 0)[1].max() >= 20
         for seed in range(500)
     ]
     # At most 5 %; three standard errors of the binomial.
@@ -70,8 +73,22 @@ def test_a_change_is_seen_soon(shift):
     waits = []
     for seed in range(50):
         pvalues = online_pvalues(*stream(seed, shift=shift))[0]
-        waits.append(np.argmax(add_pvalues(START, pvalues)[1] >= 20))
+        waits.append(np.argmax(add_pvalues(START, pvalues, 0)[1] >= 20))
     assert 0 < np.median(waits) < 30
+
+
+@pytest.mark.slow
+def test_a_change_after_years_is_seen_as_soon_as_one_at_the_start():
+    waits, false = {0: [], 15_000: []}, []
+    for seed in range(60):
+        for n_quiet, found in waits.items():
+            new = stream(seed, n_new=n_quiet + 500, shift=0.1, n_quiet=n_quiet)
+            path = add_pvalues(START, online_pvalues(*new)[0], 0)[1]
+            false.append(path[:n_quiet].max(initial=0) >= 20)
+            found.append(np.argmax(path[n_quiet:] >= 20))
+    late, early = np.median(waits[15_000]), np.median(waits[0])
+    assert 0 < late <= 2 * early
+    assert np.sum(false) / 60 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)
 
 
 def capital(losses, bound):

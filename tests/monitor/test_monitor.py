@@ -1,6 +1,7 @@
 """A monitor: few false alarms, and alarms soon after a change."""
 
 import json
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -95,6 +96,7 @@ def test_the_state_is_json_and_small():
     monitor = week(START, n_days=30)
     X, y, qid = world(40, 99)
     monitor, questions = monitor.audit(RANKER, X, qid, n=5)
+    assert len(questions) == 5
     text = json.dumps(monitor.to_dict())
     assert len(text) < 10_000
     again = Monitor.from_dict(json.loads(text))
@@ -106,16 +108,32 @@ def test_the_state_is_json_and_small():
         Monitor.from_dict({"delta": 0.1})
 
 
-def test_an_audit_draws_one_accepted_pair_of_each_query():
+def test_an_audit_asks_about_accepted_pairs_of_different_queries():
     X, _, qid = world(40, 99)
-    _, questions = START.audit(RANKER, X, qid, n=30)
-    assert len(questions) == 30
-    assert np.unique(questions.qid).size == 30
+    _, questions = START.audit(RANKER, X, qid, n=10)
+    assert len(questions) == 10
+    assert np.unique(questions.qid).size == 10
     assert questions.accepted.all()
     _, all_of_them = START.audit(RANKER, X, qid, n=1000)
-    assert len(all_of_them) <= 40
-    _, same = START.audit(RANKER, X, qid, n=30)
-    np.testing.assert_array_equal(same.left, questions.left)
+    np.testing.assert_array_equal(all_of_them.left[:10], questions.left)
+    _, none = START.audit(RANKER, X[:1], n=10)
+    assert len(none) == 0
+
+
+def test_each_pair_of_a_query_is_asked_about_as_often_if_it_is_accepted():
+    X, _, _ = world(1, 99)
+    pairs = RANKER.predict_pairs(X)
+    asked = np.zeros(len(pairs))
+    for seed in range(500):
+        _, questions = replace(START, seed=seed).audit(RANKER, X)
+        for pair in questions:
+            low, high = sorted([pair.left, pair.right])
+            asked += (pairs.left == low) & (pairs.right == high)
+    assert not asked[pairs.abstained].any()
+    share = asked[pairs.accepted] / 500
+    expected = 1 / len(pairs)
+    error = np.sqrt(expected * (1 - expected) / 500)
+    assert np.abs(share - expected).max() < 4 * error
 
 
 def audited(wrong, n_rounds=6, sides=False):
@@ -143,11 +161,54 @@ def test_an_audit_finds_wrong_decisions():
     right = audited(wrong=0.0)
     assert not right.alarm
     assert right.asked == {}
-    assert right.bets.n > 300
+    assert 150 < right.bets.n < 300  # of 360 pairs six in ten are accepted
     # What the answers say is the loss of the decisions.
     assert right.bets.total / right.bets.n < START.bound + 0.03
     assert audited(wrong=0.4).alarm
     assert audited(wrong=0.0, sides=True).bets == right.bets
+
+
+def uneven(n_queries, seed):
+    """Draw queries of items far apart, decided and right, and of items close by."""
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n_queries), 12)
+    utility = rng.choice([0.3, 2.0], n_queries)[qid] * rng.normal(size=qid.size)
+    noise = rng.logistic(scale=0.5, size=qid.size)
+    y = np.searchsorted([-1.0, 0.0, 1.0], utility + noise).astype(float)
+    return utility[:, None], y, qid
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("wrong", "most", "least"), [(0.0, 0.15, 0), (0.15, 1, 0.9)])
+def test_an_audit_weighs_decided_pairs_as_its_bound_does(wrong, most, least):
+    alarms = []
+    for seed in range(30):
+        ranker = BALToR(MODEL, coverage=0.5, random_state=0).fit(*uneven(300, seed))
+        monitor = Monitor.of(ranker, random_state=seed)
+        for k in range(10):
+            X, y, qid = uneven(60, 10**6 + 100 * seed + k)
+            monitor, asked = monitor.audit(ranker, X, qid + 1000 * k, n=60)
+            answers = answered(asked, X, y, qid, wrong=wrong, seed=100 * seed + k)
+            monitor = monitor.judge(ranker, answers)
+        alarms.append(monitor.alarm)
+    # At most 5 % are false: three standard errors of the binomial are .12.
+    assert least <= np.mean(alarms) <= most
+
+
+def test_an_alarm_says_what_moved_from_what_to_what():
+    assert np.isnan(START.moved["mean risk"][1])
+    assert START.message == "no rise of the evidence"
+    X, _, qid = world(60, 77)
+    monitor = START.update(RANKER, X / 2, qid, day="broken")
+    assert 50 < monitor.since[0] <= 60
+    before, since = monitor.moved["share abstained"]
+    assert since == pytest.approx(RANKER.abstain(X / 2, qid).mean(), abs=0.05)
+    assert before == pytest.approx(1 - RANKER.coverage_, abs=0.05)
+    before, since = monitor.moved["mean risk"]
+    assert since == pytest.approx(RANKER.conditional_risk(X / 2, qid).mean(), abs=0.02)
+    assert before < since
+    assert f"mean risk {before:.3g} to {since:.3g} in the last" in monitor.message
+    assert monitor.message in repr(monitor)
 
 
 def test_answers_must_be_to_questions_that_were_drawn():
@@ -161,9 +222,16 @@ def test_answers_must_be_to_questions_that_were_drawn():
 
 
 def test_the_bound_is_what_was_certified_or_what_was_measured():
-    ranker = RiskControlledRanker(MODEL, max_risk=0.25, bound="loss", random_state=0)
-    ranker.fit(*world(400, 0))
+    options = {"max_risk": 0.25, "random_state": 0, "bound": "loss"}
+    ranker = RiskControlledRanker(MODEL, **options).fit(*world(400, 0))
     assert Monitor.of(ranker).bound == 0.25
+    # These bound another quantity than the audit watches.
+    for other in (
+        {"bound": "discordance"},
+        {"weighting": "pairs", "largest_query": 20},
+    ):
+        ranker = RiskControlledRanker(MODEL, **options | other).fit(*world(400, 0))
+        assert Monitor.of(ranker).bound < 0.2
     X, y, qid = world(200, 0)
     risk = RANKER.evaluate(X, y, qid)
     some = risk.pairs > 0
@@ -222,6 +290,8 @@ def test_the_curve_is_the_evidence_and_the_line_the_alarm():
     assert display.ax_.get_yscale() == "log"
     texts = [tick.get_text() for tick in display.ax_.get_xticklabels()]
     assert texts == [*monitor.days]
+    assert display.message == monitor.message
+    assert display.ax_.texts[0].get_text().replace("\n", ", ") == monitor.message
     display.figure_.canvas.draw()
 
 

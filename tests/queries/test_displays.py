@@ -11,6 +11,7 @@ from skrank_abstain import BALToR
 from skrank_abstain.queries import (
     QueryRiskDisplay,
     TopSetDisplay,
+    TopSetRanker,
     neg_query_aurc_scorer,
     neg_set_size_scorer,
 )
@@ -40,6 +41,27 @@ def test_a_curve_of_sets_passes_through_those_of_the_ranker(sets, new):
     assert display.coverage[-1] == display.fixed_coverage[-1] == 1
     np.testing.assert_array_equal(display.line_.get_ydata(), display.coverage)
     assert "coverage" in display.ax_.get_ylabel()
+
+
+def test_a_curve_of_the_first_is_their_share_in_the_sets(model, past, new):
+    ranker = TopSetRanker(model, k=3, alpha=0.2, random_state=0).fit(*past)
+    X, y, qid = new
+    display = TopSetDisplay.from_estimator(ranker, X, y, qid)
+    size, coverage = display.point
+    assert coverage == pytest.approx(ranker.score(X, y, qid))
+    at = display.size <= size + 1e-9
+    assert display.coverage[at][-1] == pytest.approx(coverage)
+    queries = [np.flatnonzero(qid == q) for q in np.unique(qid)]
+    queries = [rows for rows in queries if np.ptp(y[rows]) > 0 and rows.size > 3]
+    held = []
+    for rows in queries:
+        top = sorted(y[rows[np.argsort(-X[rows, 0])][:4]])
+        best = sorted(y[rows])[-3:]
+        # Of each grade as many as are there, or as are wanted.
+        grades = np.unique(best)
+        held.append(sum(min(top.count(g), best.count(g)) for g in grades) / 3)
+    assert display.fixed_coverage[3] == pytest.approx(np.mean(held))
+    assert "the first 3" in display.ax_.get_ylabel()
 
 
 def test_fixed_numbers_of_items_are_counted_one_by_one(sets, new):

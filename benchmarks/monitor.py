@@ -1,0 +1,190 @@
+"""Whether a monitor cries wolf, and how soon it notices a change.
+
+    python benchmarks/monitor.py            # some minutes
+    python benchmarks/monitor.py --smoke    # seconds
+
+Each function takes a number of draws and yields rows. "promised" is the largest share
+of false alarms and "measured" the share of the draws with one, with its standard error
+"se"; "power" is how soon a change is found.
+"""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LinearRegression
+from tqdm import tqdm
+
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.monitor import Monitor
+
+Row = dict[str, Any]
+DELTA = 0.05
+#: Uses its only feature as the score.
+SCORES = LinearRegression(fit_intercept=False).fit([[1.0]], [1.0])
+
+
+def world(n_queries: int, seed: int) -> tuple[Any, ...]:
+    """Return scores, relevance and queries, all of one kind."""
+    data = make_ranking(n_queries, random_state=seed)
+    return data.utility[:, None], data.target, data.qid
+
+
+def uneven(n_queries: int, seed: int) -> tuple[Any, ...]:
+    """Return half the queries with scores far apart, decided, and half close by."""
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n_queries), 12)
+    utility = rng.choice([0.3, 2.0], n_queries)[qid] * rng.normal(size=qid.size)
+    noise = rng.logistic(scale=0.5, size=qid.size)
+    y = np.searchsorted([-1.0, 0.0, 1.0], utility + noise).astype(float)
+    return utility[:, None], y, qid
+
+
+def taken(X: Any, qid: Any, queries: Any) -> tuple[Any, Any]:
+    """Return the items of some queries, which may come more than once."""
+    rows = [np.flatnonzero(qid == query) for query in queries]
+    sizes = [own.size for own in rows]
+    return X[np.concatenate(rows)], np.repeat(np.arange(len(rows)), sizes)
+
+
+def row_of(false: list[bool], power: str = "", **said: Any) -> Row:
+    """Return a row from the draws with a false alarm."""
+    share = float(np.mean(false))
+    error = float(np.sqrt(share * (1 - share) / len(false)))
+    row = {"for_whom": "all", "promised": DELTA, "before": "", **said}
+    return {**row, "measured": round(share, 4), "se": round(error, 4), "power": power}
+
+
+def delay(monitor: Monitor, ranker: Any, X: Any, qid: Any) -> float:
+    """Return after how many queries there is an alarm; infinity for none."""
+    for query in range(int(qid[-1]) + 1):
+        own = qid == query
+        monitor = monitor.update(ranker, X[own], qid[own], day=f"changed {query}")
+        if monitor.alarm:
+            return query + 1
+    return np.inf
+
+
+def streams(
+    n_draws: int, ages: tuple[int, ...] = (0, 300, 3000, 15_000)
+) -> Iterator[Row]:
+    """Without labels: scores shrink to .7 after so many queries without a change."""
+    for n_quiet in ages:
+        false, waits = [], []
+        for draw in range(n_draws):
+            ranker = BALToR(SCORES, coverage=0.6, random_state=0)
+            ranker.fit(*world(150, 3 * draw))
+            monitor = Monitor.of(ranker, delta=DELTA, random_state=draw)
+            if n_quiet:
+                X, _, qid = world(n_quiet, 3 * draw + 1)
+                monitor = monitor.update(ranker, X, qid, day="quiet")
+            false.append(monitor.alarm)
+            X, _, qid = world(150, 3 * draw + 2)
+            if not monitor.alarm:
+                waits.append(delay(monitor, ranker, 0.7 * X, qid))
+        low, median, high = np.quantile(waits, [0.25, 0.5, 0.75])
+        yield row_of(
+            false,
+            f"found after {median:.0f} ({low:.0f} to {high:.0f}) queries",
+            what="false alarm without labels",
+            size=f"150 calibration queries, {n_quiet} without a change",
+        )
+
+
+def audits(n_draws: int) -> Iterator[Row]:
+    """With answers: 10 audits of 60 queries; then one answer in seven is wrong."""
+    alarms, needed = {0.0: [], 0.15: []}, []
+    for draw in range(n_draws):
+        ranker = BALToR(SCORES, coverage=0.5, random_state=0)
+        ranker.fit(*uneven(300, draw))
+        rng = np.random.default_rng(draw)
+        for wrong, found in alarms.items():
+            monitor = Monitor.of(ranker, delta=DELTA, random_state=draw)
+            for k in range(10):
+                X, y, qid = uneven(60, 10**6 + 100 * draw + k)
+                names = qid + 1000 * k
+                monitor, asked = monitor.audit(ranker, X, names, n=60)
+                for pair in asked:
+                    label = int(np.sign(y[pair.left] - y[pair.right]))
+                    if rng.random() < wrong:
+                        label = -pair.label or 1
+                    answer = {"qid": pair.qid, "left": pair.left, "right": pair.right}
+                    word = {1: "left", 0: "same", -1: "right"}[label]
+                    monitor = monitor.judge(ranker, [{**answer, "label": word}])
+                    if monitor.alarm:
+                        break
+                if monitor.alarm:
+                    break
+            found.append(monitor.alarm)
+            if wrong and monitor.alarm:
+                needed.append(monitor.bets.n)
+    yield row_of(
+        alarms[0.0],
+        f"{np.mean(alarms[0.15]):.2f} found, after {np.median(needed):.0f} answers",
+        what="false alarm of the audit",
+        for_whom="half the queries decided nearly whole, half hardly",
+        size="300 calibration queries, 600 audited",
+    )
+
+
+def not_exchangeable(n_draws: int) -> Iterator[Row]:
+    """Streams in which nothing changes, and for which nothing is promised."""
+    traffic = {
+        "bursts: each query comes 5 times in a row": [],
+        "each of 150 queries labelled once, traffic by Zipf": [],
+    }
+    for draw in range(n_draws):
+        rng = np.random.default_rng(draw)
+        known = world(150, 2 * draw)
+        ranker = BALToR(SCORES, coverage=0.6, random_state=0).fit(*known)
+        monitor = Monitor.of(ranker, delta=DELTA, random_state=draw)
+        new = world(60, 2 * draw + 1)
+        weight = 1 / np.arange(1, 151)
+        popular = rng.permutation(150)
+        drawn = popular[rng.choice(150, 300, p=weight / weight.sum())]
+        streams = [
+            taken(new[0], new[2], np.repeat(np.arange(60), 5)),
+            taken(known[0], known[2], drawn),
+        ]
+        for found, (X, qid) in zip(traffic.values(), streams, strict=True):
+            found.append(monitor.update(ranker, X, qid, day="all").alarm)
+    for name, found in traffic.items():
+        yield row_of(
+            found,
+            what="alarm without labels though nothing changed",
+            for_whom=name,
+            size="150 calibration queries, 300 queries",
+            promised="nothing",
+        )
+
+
+PROMISES = (streams, audits, not_exchangeable)
+
+
+def main() -> None:
+    parser = ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=60)
+    parser.add_argument("--out", type=Path, default=Path("out"))
+    parser.add_argument("--smoke", action="store_true")
+    parser.add_argument("--quiet", action="store_true")
+    args = parser.parse_args()
+    rows = []
+    for promise in PROMISES:
+        found = promise(2 if args.smoke else args.draws)
+        for row in tqdm(found, desc=promise.__name__, disable=args.quiet):
+            rows.append(row)
+            if not args.quiet:
+                print(row, flush=True)
+            if args.smoke:
+                break
+    args.out.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(rows, indent=1, ensure_ascii=False)
+    (args.out / "monitor.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

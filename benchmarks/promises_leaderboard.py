@@ -1,0 +1,194 @@
+"""What leaderboards promise at the sizes that users have: false orders, decided ones.
+
+    python benchmarks/promises.py --only leaderboards    # twenty minutes
+
+A board is false if any decided order is. All items of a world are equal where it says
+so; otherwise groups of five are. ``before`` is what boards did that compared all of
+them by the normal, or Student's, distribution of the largest ratio.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from skrank_abstain.leaderboard import Leaderboard
+
+N_ITEMS, N_VOTES = 30, 10_000
+#: Items, first votes of a pair, and rounds of votes of boards that ask.
+FEW_ITEMS, FIRST, ROUNDS, ROUND = 10, 5, 12, 100
+
+
+Row = dict[str, Any]
+
+
+def groups(n_items: int, step: float) -> np.ndarray:
+    """Return strengths of groups of five."""
+    return np.arange(n_items) // 5 * step
+
+
+def draw_votes(
+    strengths: np.ndarray, left: np.ndarray, right: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw outcomes; strengths are (n_items,) or (n_votes, n_items)."""
+    each = np.broadcast_to(strengths, (left.size, strengths.shape[-1]))
+    row = np.arange(left.size)
+    gap = each[row, left] - each[row, right] + rng.logistic(size=left.size)
+    return np.select([gap > 0.3, gap < -0.3], [1, -1], 0)
+
+
+def systems(
+    kind: str, n_queries: int, n_systems: int, step: float
+) -> Callable[[int], tuple[bool, float]]:
+    """Return a world of systems on queries."""
+
+    def world(seed: int) -> tuple[bool, float]:
+        rng = np.random.default_rng(seed)
+        truth = groups(n_systems, step)
+        shape = n_queries, n_systems
+        noise = rng.normal(size=shape)
+        if kind == "skewed":
+            noise = rng.exponential(size=shape) - 1
+        elif kind == "hard queries":
+            noise *= np.exp(rng.normal(size=(n_queries, 1)))
+        noise *= np.linspace(0.5, 2, n_systems)
+        scores = truth + noise + rng.normal(size=(n_queries, 1))
+        board = Leaderboard().fit_scores(dict(enumerate(scores.T)))
+        return judged(board, truth)
+
+    return world
+
+
+def clusters(
+    kind: str, n_voters: int, step: float
+) -> Callable[[int], tuple[bool, float]]:
+    """Return a world of voters with tastes, some of whom vote more than others."""
+
+    def world(seed: int) -> tuple[bool, float]:
+        rng = np.random.default_rng(seed)
+        weight = np.ones(n_voters)
+        if kind == "zipf":
+            weight /= np.arange(1, n_voters + 1)
+        elif kind == "lognormal":
+            weight = np.exp(1.5 * rng.normal(size=n_voters))
+        voter = rng.choice(n_voters, p=weight / weight.sum(), size=N_VOTES)
+        truth = groups(N_ITEMS, step)
+        taste = rng.normal(scale=0.7, size=(n_voters, N_ITEMS))
+        left = rng.integers(N_ITEMS, size=N_VOTES)
+        right = (left + rng.integers(1, N_ITEMS, size=N_VOTES)) % N_ITEMS
+        label = draw_votes(truth + taste[voter], left, right, rng)
+        votes = {"left": left, "right": right, "label": label, "voter": voter}
+        return judged(Leaderboard().fit(votes, cluster="voter"), truth)
+
+    return world
+
+
+def looks(
+    how: str, step: float, when: str = "any"
+) -> Callable[[int], tuple[bool, float]]:
+    """Return a world whose board is read after each round of votes."""
+
+    def world(seed: int) -> tuple[bool, float]:
+        rng = np.random.default_rng(seed)
+        truth, false = groups(FEW_ITEMS, step), False
+        left, right = np.tile(np.triu_indices(FEW_ITEMS, 1), FIRST)
+        label = draw_votes(truth, left, right, rng)
+        for _ in range(ROUNDS):
+            votes = {"left": left, "right": right, "label": label}
+            board = Leaderboard(looks=when).fit(votes, labels=(-1, 0, 1))
+            wrong, decided = judged(board, truth)
+            false |= wrong
+            if how == "by lot":
+                a = rng.integers(FEW_ITEMS, size=ROUND)
+                b = (a + rng.integers(1, FEW_ITEMS, size=ROUND)) % FEW_ITEMS
+            else:
+                asked = board.ask(ROUND, objective=how, per_pair=20)
+                a, b = asked.left, asked.right
+            left, right = np.append(left, a), np.append(right, b)
+            label = np.append(label, draw_votes(truth, a, b, rng))
+        return false, decided
+
+    return world
+
+
+def judged(board: Leaderboard, truth: np.ndarray) -> tuple[bool, float]:
+    """Return whether an order is false, and the share decided."""
+    decisions = board.decisions
+    order = np.sign(truth[decisions.left] - truth[decisions.right])
+    false = decisions.accepted & (decisions.label != order)
+    return bool(false.any()), decisions.coverage
+
+
+#: What, size, world, and the share of false boards before (of 100).
+WORLDS: list[tuple[str, str, Any, float]] = [
+    *(
+        (
+            f"systems on queries, {kind}, " + ("groups" if step else "equal"),
+            f"{n_queries} queries x {n} systems",
+            systems(kind, n_queries, n, step),
+            before,
+        )
+        for kind, n_queries, n, step, before in [
+            ("normal", 5, 20, 0.0, 0.34),
+            ("normal", 10, 90, 0.0, 0.35),
+            ("normal", 20, 40, 0.0, 0.06),
+            ("normal", 100, 40, 0.0, 0.08),
+            ("skewed", 10, 20, 0.0, 0.28),
+            ("skewed", 41, 20, 0.0, 0.06),
+            ("skewed", 100, 40, 0.0, 0.11),
+            ("hard queries", 20, 40, 0.0, 0.03),
+            ("normal", 20, 20, 0.5, 0.03),
+            ("normal", 100, 20, 0.5, 0.04),
+        ]
+    ),
+    *(
+        (
+            f"clusters of {kind} sizes, " + ("groups" if step else "equal items"),
+            f"{n} voters",
+            clusters(kind, n, step),
+            before,
+        )
+        for kind, n, step, before in [
+            ("equal", 5, 0.0, 0.37),
+            ("equal", 13, 0.0, 0.08),
+            ("equal", 200, 0.0, 0.07),
+            ("zipf", 13, 0.0, 0.53),
+            ("zipf", 40, 0.0, 0.64),
+            ("zipf", 200, 0.0, 0.45),
+            ("lognormal", 60, 0.0, 0.54),
+            ("equal", 150, 0.3, 0.0),
+            ("zipf", 150, 0.3, 0.17),
+        ]
+    ),
+    *(
+        (
+            f"any look, votes {how}, " + ("groups" if step else "equal items"),
+            f"{FEW_ITEMS} items, {ROUNDS} looks",
+            looks(how, step),
+            before,
+        )
+        for how, step, before in [
+            ("by lot", 0.0, 0.24),
+            ("pairs", 0.0, 0.39),
+            ("top", 0.0, 0.17),
+            ("pairs", 1.0, 0.24),
+        ]
+    ),
+]
+
+
+def promises(n_boards: int) -> Iterator[Row]:
+    """Yield the share of boards with a false order, by world."""
+    for what, size, world, before in WORLDS:
+        found = [world(seed) for seed in range(n_boards)]
+        false, decided = np.mean(found, axis=0)
+        yield {
+            "what": "some order of a board is false",
+            "for_whom": what,
+            "size": size,
+            "promised": 0.05,
+            "measured": round(float(false), 4),
+            "se": round(float(np.sqrt(false * (1 - false) / n_boards)), 4),
+            "power": f"{decided:.3f} of the pairs decided",
+            "before": f"broken {before:.2f}",
+        }
