@@ -16,7 +16,7 @@ RANKERS = [
     BALToR(ScoreColumn(), tie_model="isotonic_difference", random_state=0),
     BALToR(ScoreColumn(), coverage_guarantee="hierarchical", random_state=0),
     CostAbstainer(ScoreColumn(), cost=0.3, random_state=0),
-    RiskControlledRanker(ScoreColumn(), max_risk=0.6, random_state=0),
+    RiskControlledRanker(ScoreColumn(), max_risk=0.4, random_state=0),
 ]
 
 
