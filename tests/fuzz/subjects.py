@@ -227,7 +227,7 @@ DIVIDED = {
     "n_items": (24, 17, 28, 12),
 }
 #: Queries without an item that could be wrong, or that says what is right.
-NOTHING_TO_LEARN = f"{FEW}|whose items differ in relevance|a relevant item, got none"
+NOTHING_TO_LEARN = f"{FEW}|items that differ in relevance|a relevant item, got none"
 
 SUBJECTS = {
     "BALToR": Subject(
