@@ -610,10 +610,10 @@ class Leaderboard(Saved, BaseEstimator):
         -------
         questions : Questions
             With ``to_tasks`` and ``to_page``; ``shown=`` takes a value per item, in
-            the order of ``items_``. ``value`` is by how much the vote lowers the
-            expected number of false orders. Fit again with the answers, and ask again:
-            with ``looks="any"``, so that the promise holds for votes that were asked
-            for.
+            the order of ``items_``, or two texts per question; ``blind=True`` hides
+            the names. ``value`` is by how much the vote lowers the expected number of
+            false orders. Fit again with the answers, and ask again: with
+            ``looks="any"``, so that the promise holds for votes that were asked for.
 
         Raises
         ------

@@ -34,6 +34,8 @@ _TASK = ("pair_id", "qid", "left_id", "right_id")
 #: Columns that an answer may lack, and all that are read from a table.
 _BESIDE = ("reviewer", "time", "pair_id")
 _READ = (*_TASK, "left", "right", "label", "reviewer", "time")
+#: Columns by which a table of questions may name the pairs.
+_NAMED = ("pair_id", "left_id", "right_id")
 _NO_ANSWER = ("", "skip", None)
 _FORMATS = {".csv": "csv", ".jsonl": "jsonl", ".json": "label_studio"}
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
@@ -102,14 +104,16 @@ class Questions(PairDecisions):
             one JSON object per line, or a list of tasks for Label Studio.
         shown : frame or mapping of columns, default=None
             What people see of the items, one value per row of X: columns ``left_...``
-            and ``right_...`` of each task.
+            and ``right_...`` of each task. Or a table with one row per question, as
+            for ``to_page``.
 
         Raises
         ------
         ValueError
             If ``shown`` has another number of rows than X, or, both being pandas
-            objects, another index; if ``format`` is unknown or ``path`` ends as
-            another one, or as a workbook; or if a text has half of a character.
+            objects, another index; if a table of the questions has other rows than
+            these or a column for one side alone; if ``format`` is unknown or ``path``
+            ends as another one, or as a workbook; or if a text has half of a character.
 
         Notes
         -----
@@ -149,6 +153,7 @@ class Questions(PairDecisions):
         *,
         shown: Any = None,
         question: str = "Which comes first?",
+        blind: bool = False,
         language: str | Mapping[str, str] = "en",
     ) -> None:
         """Write one page on which a person answers the questions in a browser.
@@ -158,9 +163,17 @@ class Questions(PairDecisions):
         path : str or path-like
             File to write, such as ``"review.html"``; an existing one is replaced.
         shown : frame or mapping of columns, default=None
-            What people see of the items, one value per row of X.
+            What people see of the items, one value per row of X. Or, with columns
+            ``left`` and ``right``, what they see in each question: one row per
+            question, in their order, with the text of ``left_id`` in ``left``. More
+            columns of this kind are ``left_image`` and ``right_image``, and so on;
+            any other, such as ``prompt``, stands above both sides. See Notes.
         question : str, default="Which comes first?"
             The question about the two items, such as "Who needs a doctor sooner?".
+        blind : bool, default=False
+            Whether the page leaves out the names of the items, as for voters who must
+            not see which model wrote a text. Names stand in the saved answers, and in
+            the source of the page.
         language : {"en", "de"} or mapping of str to str, default="en"
             Language of the page. A mapping has the texts of another one; what an
             incomplete one lacks is in the message, in English.
@@ -168,15 +181,24 @@ class Questions(PairDecisions):
         Raises
         ------
         ValueError
-            If ``shown`` has other rows than X, as in ``to_tasks``, if texts of the
-            language are missing, or if ``path`` does not end in .html or .htm.
+            If ``shown`` has other rows than X or the questions, as in ``to_tasks``, or
+            is None or names the items on a blind page; if texts of the language are
+            missing; or if ``path`` does not end in .html or .htm.
 
         Notes
         -----
         The page needs no server and no network. The two items stand side by side;
         buttons and keys say left, same or right, skip and undo. The browser keeps the
         answers until they are saved as a file, which ``read_answers`` reads. Sides are
-        chosen as in ``to_tasks``.
+        chosen as in ``to_tasks``: a pair always has the same ones. In a table with a
+        row per question they are drawn for each row, by a hash of its texts too, so
+        that a pair that is asked about often does not show one item on one side.
+
+        Such a table may be ``questions.to_frame()`` or a file of ``to_tasks`` with new
+        columns ``left_text`` and ``right_text``: its ``left_id`` and ``right_id``, or
+        the ``pair_id`` of a task, then tell the sides, and a row about another pair is
+        refused. Its other columns are not shown. A ``pair_id`` of your own comes back
+        in the saved file.
         """
         if Path(path).suffix.lower() not in (".html", ".htm"):
             raise ValueError(
@@ -188,9 +210,13 @@ class Questions(PairDecisions):
         # Texts: a browser would round large integers, and JSON has no infinity.
         tasks = self._tasks(shown)
         texts = [{name: str(value) for name, value in task.items()} for task in tasks]
+        if blind and texts:
+            _check_blind(texts)
         # The browser stores answers under this key, for these questions alone.
-        key = f"skrank_abstain {sha256(json.dumps(texts).encode()).hexdigest()[:16]}"
-        held = {"key": key, "question": str(question), "tasks": texts, "texts": words}
+        content = json.dumps([bool(blind), texts]).encode()
+        key = f"skrank_abstain {sha256(content).hexdigest()[:16]}"
+        held = {"key": key, "question": str(question), "blind": bool(blind)}
+        held |= {"tasks": texts, "texts": words}
         # Escaped, so that no text ends the script element around it.
         signs = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}
         data = json.dumps(held).translate(signs)
@@ -210,14 +236,18 @@ class Questions(PairDecisions):
 
     def _tasks(self, shown: Any) -> list[dict[str, Any]]:
         """Return one task per question; none reveals what the model expects."""
-        columns = _shown_columns(shown, self.place, self.index)
+        by_question = _shown_questions(shown, len(self), {*self._columns()})
+        of_items = shown if by_question is None else None
+        columns = _shown_columns(of_items, self.place, self.index)
         tasks = []
-        for pair in self.to_dicts():
+        for number, pair in enumerate(self.to_dicts()):
             qid = str(pair["qid"])
             sides = [(pair.get(f"{s}_id", pair[s]), pair[s]) for s in ("left", "right")]
             rows = {str(name): row for name, row in sides}
             name, left, right = pair_id(qid, *rows)
             task = dict(zip(_TASK, (name, qid, left, right), strict=True))
+            if by_question:
+                task |= _drawn(task, [*rows], by_question[number])
             for name, column in columns.items():
                 task[f"left_{name}"] = column[rows[left]]
                 task[f"right_{name}"] = column[rows[right]]
@@ -281,6 +311,73 @@ def _of_cell(value: str) -> str:
     return value[1:] if value.startswith("'") and _FORMULA.match(value, 1) else value
 
 
+def _check_blind(tasks: list[dict[str, str]]) -> None:
+    """Refuse tasks that show nothing but names, or a column of names."""
+    for name in tasks[0].keys() - {*_TASK} or {"left_id"}:
+        if all(task[name] in (task["left_id"], task["right_id"]) for task in tasks):
+            raise ValueError(
+                "shown must hold on a blind page what people see instead of the names "
+                f"of items, got no more than these in {name}."
+            )
+
+
+def _shown_questions(
+    shown: Any, n_questions: int, own: set[str]
+) -> list[dict[str, Any]] | None:
+    """Return the rows of a table of questions; None for a table of items."""
+    columns = {} if shown is None else read_columns(shown, "shown")
+    # Beside texts, left and right are the items, as in to_frame.
+    texts = {f"{s}_text": columns[s] for s in ("left", "right") if s in columns}
+    columns = texts | columns
+    if not {"left_text", "right_text"} <= columns.keys():
+        return None
+    columns = {
+        name: [_plain(value) for value in column]
+        for name, column in columns.items()
+        if name in _NAMED or name.strip().lower() not in {*_READ, *own}
+    }
+    lone = sorted(columns.keys() - _turned(columns).keys())
+    by_row = zip(*columns.values(), strict=True)
+    rows = [dict(zip(columns, row, strict=True)) for row in by_row]
+    if lone or len(rows) != n_questions:
+        raise ValueError(
+            "shown must have one row per question and each column for both sides, got "
+            f"{len(rows)} rows for {n_questions} questions, and for one side {lone}."
+        )
+    return rows
+
+
+def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Exchange what is on the left and on the right."""
+    other = {"left_": "right_", "right_": "left_"}
+    return {
+        re.sub("^(left|right)_", lambda side: other[side[0]], name): value
+        for name, value in row.items()
+    }
+
+
+def _drawn(
+    task: Mapping[str, str], names: list[str], row: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what a task shows of a question, on sides that are drawn for it."""
+    number = row.get("pair_id", "")
+    ours = is_pair_id(number)
+    # Sides are those of a task if the row has its id, else those of the question.
+    first, second = (task["left_id"], task["right_id"]) if ours else names
+    found = str(row.get("left_id", first)), str(row.get("right_id", second))
+    if {*found} != {*names} or (ours and number != task["pair_id"]):
+        raise ValueError(
+            "shown must have its rows in the order of the questions, got one about "
+            f"{found} with pair_id {number!r} where {tuple(names)} are asked about."
+        )
+    texts = {name: value for name, value in row.items() if name not in _NAMED}
+    _, left, right = pair_id(json.dumps([task["qid"], texts]), *names)
+    if left != found[0]:
+        texts = _turned(texts)
+    # The id of the pair would tell other sides.
+    return texts | dict(zip(_NAMED, ("" if ours else number, left, right), strict=True))
+
+
 def _shown_columns(
     shown: Any, place: IntArray | None, index: Any
 ) -> dict[str, list[Any]]:
@@ -302,7 +399,8 @@ def _shown_columns(
         if place is not None and len(column) != place.size:
             raise ValueError(
                 f"shown must have one value per row of X: X has {place.size} rows, "
-                f"shown has {len(column)}. Pass the rows of X, in its order."
+                f"shown has {len(column)}. Pass the rows of X, in its order, or "
+                "columns left and right with one row per question."
             )
     return {name: [_plain(value) for value in columns[name]] for name in columns}
 

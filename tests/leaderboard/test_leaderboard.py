@@ -345,6 +345,26 @@ def test_questions_become_votes(tmp_path, board):
         assert Leaderboard().fit(read_answers(path)).n_votes_ == 5
 
 
+def test_voters_see_texts_without_names(tmp_path, board):
+    questions = board.ask(40, per_pair=20)
+    texts = [
+        {"left": f"{k} by {pair.left_id}", "right": f"{k} by {pair.right_id}"}
+        for k, pair in enumerate(questions)
+    ]
+    questions.to_tasks(tmp_path / "tasks", format="jsonl", shown=texts)
+    questions.to_page(tmp_path / "page.html", shown=texts, blind=True)
+    lines = (tmp_path / "tasks").read_text().splitlines()
+    sides = {}
+    for k, task in enumerate(map(json.loads, lines)):
+        left, right = task["left_id"], task["right_id"]
+        assert task["left_text"] == f"{k} by {left}"
+        assert task["right_text"] == f"{k} by {right}"
+        sides.setdefault(frozenset((left, right)), set()).add(left)
+    # No pair that is asked about often has the same sides each time.
+    assert len(sides) < 10
+    assert all(found == pair for pair, found in sides.items())
+
+
 def test_questions_about_the_top_are_about_those_near_it(board):
     top = board.ask(3, objective="top", per_pair=2)
     assert len(top) == 3

@@ -142,6 +142,43 @@ def test_what_cannot_be_shown_is_refused(tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
+BATTLES = {
+    "left": [f"<b>a</b> {k}" for k in range(5)],
+    "right": [f"b {k}" for k in range(5)],
+    "prompt": [f"Say {k}\n{SCRIPT}" for k in range(5)],
+}
+
+
+def test_a_blind_page_is_marked_so_and_keeps_the_names_for_the_file(tmp_path):
+    for blind in (False, True):
+        ASKED.to_page(tmp_path / "page.html", shown=BATTLES, blind=blind)
+        data = embedded((tmp_path / "page.html").read_text(encoding="utf-8"))
+        assert data["blind"] is blind
+        for k, (task, pair) in enumerate(zip(data["tasks"], ASKED, strict=True)):
+            texts = {pair.left_id: f"<b>a</b> {k}", pair.right_id: f"b {k}"}
+            assert task["left_text"] == texts[task["left_id"]]
+            assert task["right_text"] == texts[task["right_id"]]
+            assert task["prompt"] == BATTLES["prompt"][k]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        None,
+        {"model": ID, "age": range(24)},
+        BATTLES | {"left_model": ASKED.left_id, "right_model": ASKED.right_id},
+        BATTLES | {"better": ASKED.left_id},
+    ],
+)
+def test_a_blind_page_that_names_the_items_is_refused(shown, tmp_path):
+    page = tmp_path / "page.html"
+    with pytest.raises(ValueError, match="shown must hold on a blind page"):
+        ASKED.to_page(page, shown=shown, blind=True)
+    assert not page.exists()
+    ASKED.to_page(page, shown=shown)
+    REVIEW.ask(0).to_page(page, blind=True)
+
+
 # In a browser
 
 
@@ -374,6 +411,38 @@ def test_items_without_queries_show_no_query(browser, tmp_path):
     start(tab)
     assert "1 of 2" in tab.seen()
     assert "Query" not in tab.seen()
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_a_blind_page_shows_texts_and_saves_names(browser, tmp_path, blind):
+    ASKED.to_page(tmp_path / "page.html", shown=BATTLES, blind=blind)
+    tab = Tab(browser, tmp_path / "page.html")
+    start(tab, "Ann")
+    tasks = embedded((tmp_path / "page.html").read_text(encoding="utf-8"))["tasks"]
+    for task in tasks:
+        table = tab.value(
+            "[...document.querySelectorAll('td,th')].map(e => e.innerText)"
+        )
+        names = ["Left", "Right"] if blind else [task["left_id"], task["right_id"]]
+        texts = [task["left_text"], "text", task["right_text"]]
+        assert table == [names[0], "", names[1], *texts]
+        prompt = tab.value(
+            "[...document.querySelectorAll('dt,dd')].map(e => e.innerText)"
+        )
+        assert prompt == ["prompt", task["prompt"]]
+        elements = tab.value(
+            "(body => { body.querySelectorAll('script').forEach(e => e.remove()); "
+            "return body.outerHTML; })(document.body.cloneNode(true))"
+        )
+        assert ("&lt;!--" in elements) is not blind  # as all names start
+        tab.press("ArrowLeft")
+    answers = read_answers(saved(tab))
+    assert [{k: v for k, v in a.items() if k != "time"} for a in answers] == [
+        {"qid": t["qid"], "left": t["left_id"], "right": t["right_id"]}
+        | {"label": "left", "reviewer": "Ann"}
+        for t in tasks
+    ]
+    assert tab.complaints() == []
 
 
 # ---- the language

@@ -142,6 +142,114 @@ def test_what_is_shown_has_the_rows_of_the_items(tmp_path):
     ASKED.to_tasks(tmp_path / "tasks", shown=today)  # X has no index
 
 
+def written_tasks(path, shown, questions=ASKED):
+    questions.to_tasks(path, format="jsonl", shown=shown)
+    return tasks_of(path, "jsonl")
+
+
+def text_of(item, number):
+    return f"text {number} of {item}"
+
+
+def tables_of_questions(tmp_path):
+    """Yield the tables that a person may have of the questions, by what they are."""
+
+    def texts(items):
+        return [text_of(item, k) for k, item in enumerate(items)]
+
+    left, right = texts(ASKED.left_id), texts(ASKED.right_id)
+    yield "columns", {"left": left, "right": right}
+    frame = ASKED.to_frame().assign(left_text=left, right_text=right)
+    yield "frame", frame
+    turned = {"left_id": "right_id", "right_id": "left_id"}
+    turned |= {"left_text": "right_text", "right_text": "left_text"}
+    yield "turned", frame.drop(columns=["left", "right"]).rename(columns=turned)
+    yield (
+        "rows",
+        [
+            {"pair_id": k, "left": a, "right": b}
+            for k, (a, b) in enumerate(zip(left, right, strict=True))
+        ],
+    )
+    ASKED.to_tasks(tmp_path / "file.csv")
+    tasks = pd.read_csv(tmp_path / "file.csv")
+    left, right = texts(tasks["left_id"]), texts(tasks["right_id"])
+    yield "tasks", tasks.assign(left_text=left, right_text=right)
+    yield "ids", {"pair_id": tasks["pair_id"], "left": left, "right": right}
+
+
+@pytest.mark.parametrize("kind", ["columns", "frame", "turned", "rows", "tasks", "ids"])
+def test_texts_of_questions_stay_with_their_items(kind, tmp_path):
+    table = dict(tables_of_questions(tmp_path))[kind]
+    tasks = written_tasks(tmp_path / "tasks", table)
+    pairs = [{pair.left_id, pair.right_id} for pair in ASKED]
+    assert [{task["left_id"], task["right_id"]} for task in tasks] == pairs
+    for number, task in enumerate(tasks):
+        assert task == {
+            "pair_id": number if kind == "rows" else "",
+            "qid": ASKED.qid[number],
+            "left_id": task["left_id"],
+            "right_id": task["right_id"],
+            "left_text": text_of(task["left_id"], number),
+            "right_text": text_of(task["right_id"], number),
+        }
+
+
+def test_more_may_be_shown_of_a_question(tmp_path):
+    numbers = np.arange(8)
+    table = {"left": numbers, "right": -numbers, "prompt": numbers * 10}
+    table |= {"left_note": numbers, "right_note": -numbers, "label": numbers}
+    table |= {"value": numbers, " Reviewer": numbers, "left_over": [None] * 8}
+    with pytest.raises(
+        ValueError, match=r"for both sides, .* one side \['left_over'\]"
+    ):
+        ASKED.to_tasks(tmp_path / "tasks", shown=table)
+    del table["left_over"]
+    for number, task in enumerate(written_tasks(tmp_path / "tasks", table)):
+        sign = 1 if task["left_id"] == ASKED.left_id[number] else -1
+        assert {name: task[name] for name in [*task][4:]} == {
+            "left_text": sign * number,
+            "right_text": -sign * number,
+            "prompt": number * 10,
+            "left_note": sign * number,
+            "right_note": -sign * number,
+        }
+
+
+@pytest.mark.parametrize("kind", ["turned", "tasks", "ids"])
+def test_texts_of_other_questions_are_refused(kind, tmp_path):
+    table = pd.DataFrame(dict(tables_of_questions(tmp_path))[kind])
+    with pytest.raises(ValueError, match="rows in the order of the questions, got one"):
+        ASKED.to_tasks(tmp_path / "tasks", shown=table[::-1])
+    with pytest.raises(ValueError, match="got 7 rows for 8 questions"):
+        ASKED.to_tasks(tmp_path / "tasks", shown=table[:7])
+
+
+def test_sides_are_drawn_for_each_text(tmp_path):
+    often = ASKED.take(np.zeros(200, dtype=np.int64))
+    table = {"left": [f"a {k // 2}" for k in range(200)], "right": ["b"] * 200}
+    tasks = written_tasks(tmp_path / "tasks", table, often)
+    first = [task["left_id"] == ASKED.left_id[0] for task in tasks]
+    assert first[::2] == first[1::2]  # of equal texts
+    assert 25 < sum(first[::2]) < 75
+    assert first == [task["left_text"] != "b" for task in tasks]
+
+
+def test_answers_to_texts_come_back(tmp_path):
+    path = tmp_path / "tasks.csv"
+    table = dict(tables_of_questions(tmp_path))["rows"]
+    ASKED.to_tasks(path, shown=table)
+    tasks, labels = tasks_of(path, "csv"), (WORDS * 3)[:8]
+    fill_in(path, "csv", tasks, labels)
+    answers = read_answers(path)
+    assert answers == [
+        {"qid": t["qid"], "left": t["left_id"], "right": t["right_id"]}
+        | {"label": label, "reviewer": "Ann"}
+        for t, label in zip(tasks, labels, strict=True)
+    ]
+    assert len(RANKER.review(X, DAY, item_id=ID, answers=answers).answers) == 8
+
+
 @pytest.mark.parametrize("index", [slice(1, 5), np.arange(1, 5), np.arange(8) % 7 > 0])
 def test_questions_are_divided_between_people(index, tmp_path):
     some = ASKED.take(index)
