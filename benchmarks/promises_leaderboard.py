@@ -1,6 +1,6 @@
 """What leaderboards promise at the sizes that users have: false orders, decided ones.
 
-    python benchmarks/promises.py --only leaderboards    # twenty minutes
+    python benchmarks/promises.py --only leaderboards    # half an hour
 
 A board is false if any decided order is. All items of a world are equal where it says
 so; otherwise groups of five are. ``before`` is what boards did that compared all of
@@ -111,6 +111,30 @@ def looks(
     return world
 
 
+def at_random(share: float, lapses: bool = True) -> Callable[[int], tuple[bool, float]]:
+    """Return a world where a share of the votes is cast at random.
+
+    Three groups of ten: half of the weak items meet only the strong ones. ``before`` is
+    the same without ``lapses=True``. Two thirds of the pairs differ.
+    """
+
+    def world(seed: int) -> tuple[bool, float]:
+        rng = np.random.default_rng(seed)
+        truth = np.repeat([0.0, 2.5, 5.0], N_ITEMS // 3)
+        left, right = np.triu_indices(N_ITEMS, 1)
+        apart, odd = right // 10 - left // 10, left % 2 == 1
+        met = (apart == 1) & ((left >= 10) | ~odd) | (apart == 2) & odd
+        pair = rng.choice(np.flatnonzero(met), size=N_VOTES)
+        left, right = left[pair], right[pair]
+        label = draw_votes(truth, left, right, rng)
+        coin = rng.choice([-1, 1], size=N_VOTES)
+        label = np.where(rng.random(N_VOTES) < share, coin, label)
+        votes = {"left": left, "right": right, "label": label}
+        return judged(Leaderboard(lapses=lapses).fit(votes), truth)
+
+    return world
+
+
 def judged(board: Leaderboard, truth: np.ndarray) -> tuple[bool, float]:
     """Return whether an order is false, and the share decided."""
     decisions = board.decisions
@@ -173,6 +197,15 @@ WORLDS: list[tuple[str, str, Any, float]] = [
             ("top", 0.0, 0.17),
             ("pairs", 1.0, 0.24),
         ]
+    ),
+    *(
+        (
+            f"{share:.0%} of votes at random, lapses=True",
+            f"{N_ITEMS} items",
+            at_random(share),
+            before,
+        )
+        for share, before in [(0.0, 0.03), (0.02, 0.41), (0.05, 0.99), (0.1, 1.0)]
     ),
 ]
 

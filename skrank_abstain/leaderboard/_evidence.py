@@ -1,7 +1,7 @@
 """What a board knows: which orders are sure, and what one vote more or less changes."""
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from skrank_abstain.leaderboard._fit import (
     scores_of_clusters,
     scores_of_votes,
     spread_of,
+    with_lapses,
 )
 from skrank_abstain.leaderboard._judges import Judged
 from skrank_abstain.leaderboard._orders import (
@@ -204,6 +205,10 @@ class VoteEvidence(Evidence):
     fitted : Strengths
     judged : Judged, default=None
         The fit to people and judges, where there are judges.
+    lapse : float, default=0
+        Share of random votes.
+    other_lapses : ndarray, default=[]
+        Other shares, with which orders have to hold, too.
     """
 
     votes: Votes
@@ -211,11 +216,13 @@ class VoteEvidence(Evidence):
     prior: float
     fitted: Strengths
     judged: Judged | None = None
+    lapse: float = 0.0
+    other_lapses: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def model(self) -> VoteModel:
         """Probabilities of the next vote."""
-        return VOTE_MODELS[self.ties]
+        return with_lapses(VOTE_MODELS[self.ties], self.lapse)
 
     @property
     def n_votes(self) -> IntArray:
@@ -278,7 +285,19 @@ class VoteEvidence(Evidence):
             tests.append(Alone(ratio(difference, by_model)))
         if self.looks == "any":
             tests.append(Mixture(ratio(difference, larger), ratio(_LOGITS, larger**2)))
+        for rate in self.other_lapses:
+            other = self._with_lapse(float(rate))
+            agree = np.sign(other.theta[left] - other.theta[right])
+            agree *= self.theta[left] - self.theta[right]
+            tests += [*other.tests, Alone(np.where(agree > 0, np.inf, 0.0))]
         return tests
+
+    def _with_lapse(self, rate: float) -> VoteEvidence:
+        """Return what the votes say if this share of them is random."""
+        model = with_lapses(VOTE_MODELS[self.ties], rate)
+        fitted = fit_strengths(self.counts, model, self.prior)
+        found = replace(self, theta=fitted.theta, fitted=fitted)
+        return replace(found, lapse=rate, other_lapses=np.zeros(0))
 
     def _flipped(self, rng: np.random.Generator) -> tuple[Single, FloatArray]:
         """Flip the signs of the shares that clusters have in the strengths.

@@ -2,8 +2,9 @@
 
 Models give the probabilities of the next vote, left wins, tie, right wins, for a
 difference ``eta`` of strengths. Both have one tie parameter ``tau``, and a log
-likelihood that is concave in ``eta`` and ``tau`` together. Arrays of three columns are
-in the order right wins, tie, left wins.
+likelihood that is concave in ``eta`` and ``tau`` together. A third model lets some of
+the votes be random. Arrays of three columns are in the order right wins, tie, left
+wins.
 
 The penalised log likelihood is concave in all parameters: the strengths of the items,
 the effects of covariates, and the tie parameter, if there are ties. The strengths of
@@ -27,6 +28,7 @@ from scipy.linalg import cho_factor, cho_solve, solve
 from scipy.sparse import coo_array, csr_array, hstack
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import expit, log_expit, log_softmax
+from scipy.stats import chi2
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import FloatArray, IntArray
@@ -37,6 +39,8 @@ DENSE = 1500
 _STEPS = 100
 #: Priors that cross-validation tries, and its folds.
 PRIORS, _FOLDS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0), 5
+#: Shares of random votes that `choose_lapses` tries.
+LAPSES = np.linspace(0, 0.2, 9)
 #: Newton's method converges quadratically: a step that promises so little is the last.
 _SMALL = 1e-6
 
@@ -175,6 +179,51 @@ class Davidson(VoteModel):
         mean = (left - right) / 2
         # They are the same for all outcomes.
         return (left + right) / 4 - mean**2, -tie * mean, tie * (1 - tie)
+
+
+class Lapsing(VoteModel):
+    """Votes of a model, some of them cast at random.
+
+    A random vote is a win of either side with probability 1/2, and never a tie.
+
+    Parameters
+    ----------
+    model : VoteModel
+        Model of the other votes.
+    rate : float
+        Share of random votes, in (0, 1).
+    """
+
+    def __init__(self, model: VoteModel, rate: float) -> None:
+        self.model, self.rate, self.no_ties = model, rate, model.no_ties
+
+    def start(self, share: float) -> float:
+        return self.model.start(share)
+
+    def log_proba(self, eta: FloatArray, tau: float) -> FloatArray:
+        found: FloatArray = self.model.log_proba(eta, tau) + np.log1p(-self.rate)
+        found[..., ::2] = np.logaddexp(found[..., ::2], np.log(self.rate / 2))
+        return found
+
+    def scores(self, eta: FloatArray, tau: float) -> tuple[FloatArray, FloatArray]:
+        # The probability that a vote with this outcome was not random.
+        proba = self.proba(eta, tau)
+        meant = np.ones_like(proba)
+        meant[..., ::2] -= self.rate / 2 / proba[..., ::2]
+        in_eta, in_tau = self.model.scores(eta, tau)
+        return meant * in_eta, meant * in_tau
+
+    def curvatures(self, eta: FloatArray, tau: float) -> tuple[FloatArray, ...]:
+        # The log likelihood of a mixture need not be concave. Expected curvatures are
+        # never negative, and the same for all outcomes.
+        proba, (in_eta, in_tau) = self.proba(eta, tau), self.scores(eta, tau)
+        products = in_eta * in_eta, in_eta * in_tau, in_tau * in_tau
+        return tuple((proba * p).sum(axis=1, keepdims=True) for p in products)
+
+
+def with_lapses(model: VoteModel, rate: float) -> VoteModel:
+    """Return the model with a share of random votes, which may be 0."""
+    return Lapsing(model, float(rate)) if rate else model
 
 
 #: Values of ``Leaderboard(ties=)``.
@@ -420,6 +469,43 @@ def choose_prior(votes: Votes, model: VoteModel) -> float:
             eta = eta_of(others, at)
             total[k] += model.log_likelihood(eta, at.tau, others.weight)
     return PRIORS[int(total.argmax())]
+
+
+def choose_lapses(
+    counts: Counts, model: VoteModel, prior: float, level: float
+) -> tuple[float, FloatArray]:
+    """Return the likeliest share of random votes, and others that the votes allow.
+
+    Parameters
+    ----------
+    counts : Counts
+    model : VoteModel
+        Model of the votes that are not random.
+    prior : float
+    level : float
+        Confidence of the set of shares, by the profile likelihood; 1 allows all.
+
+    Returns
+    -------
+    best : float
+    others : ndarray
+        Both are of `LAPSES`.
+    """
+    profile = np.empty(LAPSES.size)
+    for k, rate in enumerate(LAPSES):
+        mixed = with_lapses(model, rate)
+        at = fit_strengths(counts, mixed, prior)
+        eta = eta_of(counts, at)
+        profile[k] = mixed.log_likelihood(eta, at.tau, counts.weight)
+        profile[k] -= prior / 2 * float(at.theta @ at.theta)
+    # Weights may have any unit.
+    profile *= counts.weight.sum() / counts.square.sum()
+    near = 2 * (profile.max() - profile) <= chi2.ppf(level, 1)
+    # The set may end between two shares: include the one beyond each end.
+    allowed = np.convolve(near, np.ones(3), "same") > 0
+    best = int(profile.argmax())
+    allowed[best] = False
+    return float(LAPSES[best]), LAPSES[allowed]
 
 
 def share_of_its_own(counts: Counts) -> float:

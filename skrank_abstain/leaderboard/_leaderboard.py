@@ -23,6 +23,7 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_vector,
     listed,
+    shown,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.leaderboard._evidence import (
@@ -38,10 +39,12 @@ from skrank_abstain.leaderboard._evidence import (
 )
 from skrank_abstain.leaderboard._fit import (
     VOTE_MODELS,
+    choose_lapses,
     choose_prior,
     count_votes,
     fit_strengths,
     share_of_its_own,
+    with_lapses,
 )
 from skrank_abstain.leaderboard._judges import fit_with_judges
 from skrank_abstain.leaderboard._page import notes_on, write_report
@@ -91,6 +94,12 @@ class Leaderboard(Saved, BaseEstimator):
     half_life : float, default=None
         Age at which a vote counts half: in units of the column ``time``, in days if
         that holds dates. None: all votes count alike.
+    lapses : bool, default=False
+        Whether up to a fifth of the votes may be cast at random: left or right with
+        probability 1/2 each, whatever the items, and never a tie (a lapse rate [6]_).
+        The votes say how large their share may be, and an order is decided only if it
+        holds for each of these shares. This takes nine more fits. Not with judges, and
+        not for ``fit_scores``.
     random_state : int, RandomState instance or None, default=None
         Of the draws that decide orders close to the limit. None: always the same
         ones, so that fits of the same votes agree.
@@ -115,6 +124,11 @@ class Leaderboard(Saved, BaseEstimator):
         Their names.
     tau_ : float
         Tie parameter.
+    lapse_ : float
+        Likeliest share of random votes, one of 0, .025, ... .2; 0 without ``lapses``.
+        Strengths, their intervals and probabilities assume this share.
+    lapse_interval_ : ndarray of shape (2,), float64
+        Shares of random votes for which every decided order holds.
     n_votes_ : int
         Votes, or queries.
     prior_ : float
@@ -142,7 +156,15 @@ class Leaderboard(Saved, BaseEstimator):
     likelihood ratios [5]_ has to be large enough, too.
 
     The log odds of a win are taken to be the difference of two strengths. Votes at
-    random make strong and weak opponents tell different stories, and false orders sure.
+    random make strong and weak opponents tell different stories, and false orders sure,
+    unless ``lapses=True``. Then the probability of a win is ``r / 2 + (1 - r) p``,
+    where r is the share of random votes and p the probability without them. An order
+    has to hold for every r in the set that the profile likelihood gives at confidence
+    ``1 - (1 - confidence) / 5``, and for one step of .025 beyond each end. This set
+    misses the true share with probability .01 at a ``confidence`` of .95, on top of the
+    .05. With clusters or ``looks="any"`` likelihood ratios have another distribution,
+    and an order has to hold for every r from 0 to .2.
+
     The promise says nothing about voters unlike those who voted. A board fitted in a
     loop, with ``looks="once"``, makes its promise for each fit by itself: some of many
     fits break it.
@@ -161,6 +183,8 @@ class Leaderboard(Saved, BaseEstimator):
        Hypothesis Testing". JASA 100.
     .. [5] Robbins (1970). "Statistical Methods Related to the Law of the Iterated
        Logarithm". Annals of Mathematical Statistics 41.
+    .. [6] Wichmann and Hill (2001). "The Psychometric Function: I. Fitting, Sampling,
+       and Goodness of Fit". Perception & Psychophysics 63.
 
     Examples
     --------
@@ -189,6 +213,7 @@ class Leaderboard(Saved, BaseEstimator):
         looks: str = "once",
         prior: Any = 0.1,
         half_life: float | None = None,
+        lapses: bool = False,
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence
@@ -197,6 +222,7 @@ class Leaderboard(Saved, BaseEstimator):
         self.looks = looks
         self.prior = prior
         self.half_life = half_life
+        self.lapses = lapses
         self.random_state = random_state
 
     @all_or_nothing
@@ -263,9 +289,22 @@ class Leaderboard(Saved, BaseEstimator):
                 "cannot be told from the strength of an item that is always there."
             )
         prior = choose_prior(table, model) if self.prior == "cv" else self.prior
-        fitted = fit_strengths(counts, model, prior)
+        lapse, other_lapses = 0.0, np.zeros(0)
+        if self.lapses:
+            # A likelihood ratio is about independent votes, looked at once.
+            once = cluster is None and self.looks == "once"
+            level = 1 - (1 - self.confidence) / 5 if once else 1.0
+            lapse, other_lapses = choose_lapses(counts, model, prior, level)
+        fitted = fit_strengths(counts, with_lapses(model, lapse), prior)
         evidence = VoteEvidence(
-            *promise, fitted.theta, table, self.ties, float(prior), fitted
+            *promise,
+            theta=fitted.theta,
+            votes=table,
+            ties=self.ties,
+            prior=float(prior),
+            fitted=fitted,
+            lapse=lapse,
+            other_lapses=other_lapses,
         )
         if judges is not None:
             evidence = self._judged(evidence, votes, judges, labels)
@@ -278,6 +317,9 @@ class Leaderboard(Saved, BaseEstimator):
         self.covariates_ = tuple(covariates)
         self.coef_ = fitted.beta
         self.tau_ = fitted.tau
+        self.lapse_ = lapse
+        every = np.append(other_lapses, lapse)
+        self.lapse_interval_ = np.array([every.min(), every.max()])
         self.prior_ = float(prior)
         self.n_votes_ = int(table.left.size)
         return self
@@ -286,6 +328,11 @@ class Leaderboard(Saved, BaseEstimator):
         self, people: VoteEvidence, votes: Any, judges: Any, labels: Any
     ) -> VoteEvidence:
         """Return the evidence of people and judges together."""
+        if self.lapses:
+            raise ValueError(
+                "lapses must be False with judges, got True: what judges add is not "
+                "known where people vote at random. Use one or the other."
+            )
         if people.votes.covariates.shape[1]:
             raise ValueError(
                 "judges must be None with covariates: what judges add is not known for "
@@ -339,6 +386,11 @@ class Leaderboard(Saved, BaseEstimator):
         [('A', 1, 1), ('B', 2, 3), ('C', 2, 3)]
         """
         options = self._checked_options()
+        if self.lapses:
+            raise ValueError(
+                "lapses must be False for fit_scores, got True: only votes can be cast "
+                "at random."
+            )
         items, scores = read_scores(frame)
         self.n_votes_ = len(scores)
         theta = mean_scores(scores)
@@ -350,6 +402,11 @@ class Leaderboard(Saved, BaseEstimator):
         check_choice(self.ties, "ties", tuple(VOTE_MODELS))
         check_choice(self.control, "control", ("familywise", "fdr"))
         check_choice(self.looks, "looks", ("once", "any"))
+        if not isinstance(self.lapses, bool | np.bool_):
+            raise TypeError(
+                f"lapses must be True or False, got {shown(self.lapses)}: the votes "
+                "say how many of them may be random."
+            )
         if self.prior != "cv":
             check_positive(self.prior, "prior")
         # Fits of the same votes agree, unless somebody asks for other draws.

@@ -8,6 +8,7 @@ import numpy as np
 
 from skrank_abstain._validation import listed
 from skrank_abstain.leaderboard._evidence import Evidence, VoteEvidence
+from skrank_abstain.leaderboard._fit import LAPSES
 from skrank_abstain.leaderboard._standings import (
     LeaderboardDisplay,
     Standings,
@@ -24,7 +25,8 @@ _ASSUMPTIONS = [
     "Votes of different clusters are independent. Votes of one person that are counted "
     "one by one make the board too sure.",
     "The log odds of a win are the difference of two strengths: one strength per item, "
-    "and no votes at random. A circle of wins is noise to the model.",
+    "and no votes at random, unless lapses=True. A circle of wins is noise to the "
+    "model.",
     "The figures are about voters, or queries, like these.",
 ]
 
@@ -114,6 +116,11 @@ def _notes_on_votes(evidence: VoteEvidence) -> list[str]:
             f"over others; one of them is {listed(apart.tolist())}. No order between "
             "groups is decided; places span them."
         )
+    if evidence.lapse == LAPSES[-1] and evidence.other_lapses[0] > 0:
+        notes.append(
+            f"{evidence.lapse:.0%} of the votes or more seem to be random. If it is "
+            "more, sure orders may be false: find out who cast them."
+        )
     battles = counts.weight * (counts.left != counts.right)[:, None]
     right, tie, left = battles.T
     texts = []
@@ -142,6 +149,12 @@ def _of_votes(board: Any, evidence: VoteEvidence) -> tuple[list[str], list[str]]
         data.append(f"{votes.cluster.max() + 1} clusters of votes")
     names = {"rao_kupper": "Rao and Kupper", "davidson": "Davidson"}
     model = [f"ties by {names[evidence.ties]}; prior {evidence.prior:g}"]
+    if evidence.other_lapses.size:
+        low, high = board.lapse_interval_
+        model.append(
+            f"{evidence.lapse:.1%} of the votes are taken to be random; sure orders "
+            f"hold for {low:.1%} to {high:.1%}"
+        )
     if votes.weight.min() < votes.weight.max():
         model.append("votes weigh differently, by their weight or age")
     model += [

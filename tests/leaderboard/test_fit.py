@@ -7,10 +7,13 @@ from scipy.optimize import minimize
 
 from skrank_abstain.leaderboard import _fit
 from skrank_abstain.leaderboard._fit import (
+    LAPSES,
     VOTE_MODELS,
+    choose_lapses,
     count_votes,
     fit_strengths,
     spread_of,
+    with_lapses,
 )
 from skrank_abstain.leaderboard._votes import Votes
 
@@ -93,6 +96,89 @@ def test_without_ties_both_are_the_logistic_model(ties):
     found = model.expand(ETA, model.no_ties, counts)
     np.testing.assert_allclose(found.score, 1 - 3 * left)
     np.testing.assert_allclose(found.curvature, 3 * left * (1 - left))
+
+
+LAPSING = [*TAUS, ("rao_kupper", 0.0), ("davidson", -np.inf)]
+
+
+@pytest.mark.parametrize(("ties", "tau"), LAPSING)
+def test_random_votes_are_for_either_side_and_never_ties(ties, tau):
+    proba = with_lapses(VOTE_MODELS[ties], 0.1).proba(ETA, tau)
+    meant = VOTE_MODELS[ties].proba(ETA, tau)
+    np.testing.assert_allclose(proba, 0.1 * np.array([0.5, 0, 0.5]) + 0.9 * meant)
+    assert with_lapses(VOTE_MODELS[ties], 0.0) is VOTE_MODELS[ties]
+
+
+@pytest.mark.parametrize(("ties", "tau"), TAUS)
+def test_derivatives_with_random_votes_are_those_of_the_mixture(ties, tau):
+    def log_proba(eta, tau):
+        meant = [
+            [np.exp(log_probability(ties, x, tau, label)) for label in (-1, 0, 1)]
+            for x in eta
+        ]
+        return np.log(0.1 * np.array([0.5, 0, 0.5]) + 0.9 * np.array(meant))
+
+    model = with_lapses(VOTE_MODELS[ties], 0.1)
+    np.testing.assert_allclose(model.log_proba(ETA, tau), log_proba(ETA, tau))
+    in_eta = (log_proba(ETA + H, tau) - log_proba(ETA - H, tau)) / (2 * H)
+    in_tau = (log_proba(ETA, tau + H) - log_proba(ETA, tau - H)) / (2 * H)
+    found = model.scores(ETA, tau)
+    np.testing.assert_allclose(found, [in_eta, in_tau], atol=1e-7)
+    # Minus the expected second derivatives.
+    up, down = model.scores(ETA + H, tau), model.scores(ETA - H, tau)
+    of_eta, cross = (np.array(down) - up) / (2 * H)
+    of_tau = (model.scores(ETA, tau - H)[1] - model.scores(ETA, tau + H)[1]) / (2 * H)
+    proba = np.exp(log_proba(ETA, tau))
+    for second, curvature in zip(
+        (of_eta, cross, of_tau), model.curvatures(ETA, tau), strict=True
+    ):
+        expected = (proba * second).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(curvature, expected, atol=1e-6)
+
+
+def votes_with_lapses(rate, *, ties=0.4, n_votes=20_000, weight=1.0):
+    left, right, label, _ = draw(np.arange(6) * 1.0, n_votes, ties=ties, seed=1)
+    rng = np.random.default_rng(2)
+    coin = rng.choice([-1, 1], size=n_votes)
+    label = np.where(rng.random(n_votes) < rate, coin, label)
+    return counted(left, right, label, 6, weight=np.full(n_votes, weight))
+
+
+@pytest.mark.parametrize("ties", VOTE_MODELS)
+@pytest.mark.parametrize("half_width", [0.0, 0.4])
+def test_strengths_beside_random_votes_are_where_the_likelihood_is_largest(
+    ties, half_width
+):
+    counts = votes_with_lapses(0.1, ties=half_width, n_votes=2000)
+    model = with_lapses(VOTE_MODELS[ties], 0.1)
+    found = fit_strengths(counts, model, PRIOR)
+
+    def loss(x):
+        eta = x[counts.left] - x[counts.right]
+        value = model.log_likelihood(eta, found.tau, counts.weight)
+        return PRIOR / 2 * x @ x - value
+
+    best = minimize(loss, np.zeros(6), tol=1e-8).x
+    np.testing.assert_allclose(found.theta, best, atol=1e-3)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1])
+def test_the_votes_say_how_many_of_them_may_be_random(rate):
+    found = [
+        choose_lapses(
+            votes_with_lapses(rate, weight=w), VOTE_MODELS["rao_kupper"], p, x
+        )
+        for w, p, x in [(1.0, 0.1, 0.99), (7.0, 0.7, 0.99), (1.0, 0.1, 1.0)]
+    ]
+    best, others = found[0]
+    assert best == pytest.approx(rate, abs=0.026)
+    every = np.sort(np.append(others, best))
+    assert every[0] <= rate <= every[-1]
+    assert every.size <= 5
+    # Weights may have any unit.
+    assert found[1][0] == best
+    np.testing.assert_array_equal(found[1][1], others)
+    np.testing.assert_array_equal(np.sort(np.append(found[2][1], best)), LAPSES)
 
 
 def votes_of(left, right, label, n_items, *, weight=None, z=None, cluster=None):

@@ -3,6 +3,7 @@
 import json
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -515,6 +516,7 @@ def test_an_item_that_always_wins_warns_and_is_not_certain_after_few_votes():
         ({"looks": "daily"}, ValueError, "looks must be one of 'once', 'any'"),
         ({"prior": 0}, ValueError, "prior must be in"),
         ({"half_life": -1}, ValueError, "half_life must be in"),
+        ({"lapses": 0.05}, TypeError, "lapses must be True or False, got 0.05"),
     ],
 )
 def test_parameters_are_checked(options, error, message):
@@ -636,6 +638,64 @@ def test_a_report_warns_of_what_the_votes_cannot_say():
         assert str(warning.message) in report
     scores = {"A": np.arange(30.0), "B": np.arange(30.0) % 7}
     assert "2 systems on 30 queries" in Leaderboard().fit_scores(scores).report()
+
+
+def with_lapses(rate, n_votes=6000):
+    votes = drawn(np.linspace(2, -2, 6), n_votes=n_votes)
+    rng = np.random.default_rng(3)
+    coin = rng.choice([-1, 1], size=n_votes)
+    label = np.where(rng.random(n_votes) < rate, coin, votes["label"])
+    return votes | {"label": label, "voter": np.arange(n_votes) % 60}
+
+
+def test_with_lapses_an_order_holds_for_each_share_of_random_votes():
+    votes = with_lapses(0.1)
+    board = Leaderboard(lapses=True).fit(votes)
+    low, high = board.lapse_interval_
+    assert 0 < low < board.lapse_ < high < 0.2
+    plain = Leaderboard().fit(votes)
+    assert (plain.lapse_, *plain.lapse_interval_) == (0, 0, 0)
+    # Random votes draw strengths together.
+    assert np.ptp(board.strengths_) > 1.1 * np.ptp(plain.strengths_)
+    assert board.score(votes) > plain.score(votes)
+    pvalue = board.decisions.pvalue
+    for rate in np.arange(low, high + 0.01, 0.025):
+        alone = board._evidence._with_lapse(rate).comparisons.pvalue
+        assert (pvalue >= alone - 1e-12).all()
+    other = pickle.loads(pickle.dumps(board))
+    np.testing.assert_array_equal(other.decisions.pvalue, pvalue)
+    text = f"{board.lapse_:.1%} of the votes are taken to be random"
+    assert text in board.report()
+    assert "taken to be random" not in plain.report()
+
+
+def test_an_order_that_turns_with_the_share_of_random_votes_is_open():
+    board = Leaderboard(lapses=True).fit(with_lapses(0.1))
+    evidence = board._evidence
+    turned = replace(evidence, theta=-evidence.theta)
+    assert evidence.comparisons.accepted.any()
+    assert not turned.comparisons.accepted.any()
+
+
+def test_clusters_and_several_looks_leave_every_share_of_random_votes_possible():
+    votes = with_lapses(0.1)
+    for looks, cluster in [("once", "voter"), ("any", None)]:
+        board = Leaderboard(lapses=True, looks=looks).fit(votes, cluster=cluster)
+        np.testing.assert_array_equal(board.lapse_interval_, [0, 0.2])
+        assert board.decisions.accepted.any()
+
+
+def test_more_random_votes_than_are_provided_for_warn():
+    with pytest.warns(UserWarning, match="20% of the votes or more seem to be random"):
+        Leaderboard(lapses=True).fit(with_lapses(0.4, n_votes=20_000))
+
+
+def test_random_votes_go_with_neither_judges_nor_scores():
+    votes = drawn(n_votes=40) | {"vote_id": np.arange(40)}
+    with pytest.raises(ValueError, match="lapses must be False with judges"):
+        Leaderboard(lapses=True).fit(votes, judges=votes)
+    with pytest.raises(ValueError, match="lapses must be False for fit_scores"):
+        Leaderboard(lapses=True).fit_scores({"A": [1.0, 2], "B": [2.0, 4]})
 
 
 def test_an_item_whose_votes_have_faded_is_not_certain_to_be_average():

@@ -88,6 +88,31 @@ def test_votes_of_voters_with_tastes_are_not_independent():
     assert boards(without_clusters)[0] > MOST_FALSE
 
 
+def with_random_votes(rng, share=0.05):
+    """Three groups of ten; half of the weak items meet only the strong ones."""
+    truth = np.repeat([0.0, 2.5, 5.0], 10)
+    left, right = np.triu_indices(N_ITEMS, 1)
+    apart, odd = right // 10 - left // 10, left % 2 == 1
+    met = (apart == 1) & ((left >= 10) | ~odd) | (apart == 2) & odd
+    pair = rng.choice(np.flatnonzero(met), size=N_VOTES)
+    left, right = left[pair], right[pair]
+    gap = truth[left] - truth[right] + rng.logistic(size=N_VOTES)
+    label = np.select([gap > 0.3, gap < -0.3], [1, -1], 0)
+    coin = rng.choice([-1, 1], size=N_VOTES)
+    label = np.where(rng.random(N_VOTES) < share, coin, label)
+    return truth, {"left": left, "right": right, "label": label}, None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ties", ["rao_kupper", "davidson"])
+def test_votes_at_random_make_no_false_orders_with_lapses(ties):
+    assert boards(with_random_votes, ties=ties)[0] > 0.5
+    false, decided = boards(with_random_votes, ties=ties, lapses=True)
+    assert false <= 0.065 + 2 * np.sqrt(0.065 * 0.935 / N_BOARDS)
+    # Two thirds of the pairs differ.
+    assert decided > 0.55
+
+
 def sizes_of(kind, n, rng):
     """Return shares of the votes that clusters have."""
     weight = np.ones(n) if kind == "equal" else 1 / np.arange(1, n + 1)
