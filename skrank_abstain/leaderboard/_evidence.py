@@ -292,7 +292,7 @@ class VoteEvidence(Evidence):
             tests += [*other.tests, Alone(np.where(agree > 0, np.inf, 0.0))]
         return tests
 
-    def _with_lapse(self, rate: float) -> VoteEvidence:
+    def _with_lapse(self, rate: float) -> Self:
         """Return what the votes say if this share of them is random."""
         model = with_lapses(VOTE_MODELS[self.ties], rate)
         fitted = fit_strengths(self.counts, model, self.prior)
