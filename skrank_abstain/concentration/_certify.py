@@ -341,10 +341,10 @@ def advise_on_certification(
     sure = least_queries(margin / (margin + 1 - max_risk), delta)
     # The margin is one of all queries together; one group may fail for another reason.
     found = (
-        "By the queries that tuned, no test is sure to certify even the most promising "
-        f"threshold with fewer than {sure} certification queries. "
+        "Going by the queries that tuned, this takes at least "
+        f"{sure} certification queries with this ranker. "
         if name is None and count < sure
         else ""
     )
-    more += "a better tie model, or allow a larger max_risk or delta."
+    more += "a better ranker or tie model, or allow a larger max_risk or delta."
     return f"{found}{more}{besides}"

@@ -230,14 +230,19 @@ class Monitor:
     @property
     def message(self) -> str:
         """What moved, from what to what, and what the audit found."""
-        n, found = self.since[0], "no rise of the evidence"
+        n, found = self.since[0], "without labels nothing moved"
         if n:
-            moves = [f"{k} {a:.3g} to {b:.3g}" for k, (a, b) in self.moved.items()]
-            found = f"{', '.join(moves)} in the last {n} queries"
+            # What moved most comes first.
+            moves = {
+                f"{name} {a:.3g} to {b:.3g}": -abs(b - a) / (a + b or 1)
+                for name, (a, b) in self.moved.items()
+            }
+            first = sorted(moves, key=moves.__getitem__)  # what moved most
+            found = f"{', '.join(first)} in the last {n} queries"
         if self.bets.n:
             found += (
-                f"; loss of decided pairs {self.bets.total / self.bets.n:.3g} "
-                f"({self.bets.n:.0f} judged), bound {self.bound:.3g}"
+                f"; audit: loss of decided pairs {self.bets.total / self.bets.n:.3g} "
+                f"({self.bets.n:.0f} judged), bound on the loss {self.bound:.3g}"
             )
         return found
 

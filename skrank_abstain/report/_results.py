@@ -229,7 +229,7 @@ def _rows_of_places(data: ReportData) -> list[list[str]]:
     except ValueError:  # too few queries
         return []
     alike = f"places at {_CONFIDENCE:.0%} confidence"
-    names = "hold the true one", "mean width, of the query"
+    names = "hold the true one or a tied one", "mean width, of the query"
     columns = [each[~np.isnan(each)] for each in place_results(places, items)]
     return [
         row(f"{alike}: {name}, {_ALIKE}", column, np.ones(column.size))

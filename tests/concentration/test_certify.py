@@ -339,7 +339,7 @@ def test_the_advice_is_how_many_queries_a_sure_test_takes(share, wrong):
     sure = 22
     if share < 1:
         sure = int(
-            re.search(r"fewer than (\d+) certification queries\.", said).group(1)
+            re.search(r"at least (\d+) certification queries with", said).group(1)
         )
     # The risk of the mixture is r where (1 - p) (wrong - r share) + p (1 - r) is 0.
     p = (r * share - wrong) / (1 - r + r * share - wrong)
