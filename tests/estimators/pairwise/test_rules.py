@@ -203,6 +203,8 @@ def test_certified_risk(ties, per_query):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:No threshold could be certified")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 def test_certified_risk_holds_in_most_of_many_draws():
     new, truth, _ = comparisons(40000, seed=99)
     broken = 0
