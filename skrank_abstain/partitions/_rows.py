@@ -58,7 +58,7 @@ def check_same_columns(frame: Any, model: ModelColumns, *others: Any) -> None:
     """
     first: list[Any] | None = None
     for number, part in enumerate(frame if isinstance(frame, list) else ()):
-        X = part[0] if isinstance(part, tuple) else part
+        X = part[0] if isinstance(part, tuple) and part else part
         columns = names_of_columns(X)
         if columns is None or model.of(X) is not None:
             continue
