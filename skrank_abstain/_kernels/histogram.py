@@ -18,7 +18,7 @@ from skrank_abstain._kernels.threads import map_ranges
 
 # Pairs of one query that are counted; so many fix a curve to three digits.
 _MOST_PAIRS = 100_000_000
-# Items that are worked on at a time, for the memory of what is known of each.
+# Items that are counted at a time, which bounds the memory.
 _BLOCK = 1 << 18
 
 # 512 bins per octave; within a bin the position is kept to 20 bits.

@@ -56,8 +56,8 @@ from skrank_abstain.tie_models import GradedRelevance, expected_losses
 
 #: Probabilities of the two orders that are no further apart are equal.
 EQUAL = 1e-12
-#: Labels of at least this probability are known. Gold answers err in 1e-9 of the cases,
-#: so that those that contradict each other do not leave nothing.
+#: Labels of at least this probability are known. Gold answers err in 1e-9 of the cases:
+#: two that contradict each other would leave no label possible.
 _CERTAIN = 1 - 1e-6
 #: Posteriors of queries without answers are kept up to this many pairs, some 200 MB.
 _MOST_KEPT = 1 << 22
