@@ -5,7 +5,6 @@ from skrank_abstain.pairs._memory import (
     ALL_PAIRS,
     BYTES_PER_PAIR,
     PAIRS_OF_ONE_QUERY,
-    available_memory,
     check_graph_size,
     check_output_size,
 )
