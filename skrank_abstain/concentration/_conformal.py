@@ -88,7 +88,7 @@ def hierarchical_quantile(
         thresholds = np.array(bits, dtype=np.int64).view(np.float64)
         table = np.asarray(shares(thresholds), dtype=np.float64)
         weight = np.ones(len(table)) if weights is None else weights
-        # Plus one for the new query, none of whose pairs is known to be accepted.
+        # Plus one for the new query: it counts as if all its pairs were abstained on.
         # Contiguous rows add up in one order, whatever the number of thresholds.
         sums = np.ascontiguousarray((table * weight[:, None]).T).sum(axis=1)
         return list(sums / (weight.sum() + 1) >= coverage - _SLACK)

@@ -43,7 +43,7 @@ from skrank_abstain.selection import DecisionArrays, RowPairs, Tally
 
 #: Largest number of pairs to choose gamma from.
 _MOST_PAIRS = 1 << 22
-#: Values of gamma to keep besides those that are best at some cost.
+#: Values of gamma to keep besides the best one at each cost.
 _KEPT = 1 << 16
 #: Smallest query to search for neighbours in ...
 _SEARCHED = 128
@@ -118,11 +118,11 @@ class NearCurve:
 
         Notes
         -----
-        O(m log m) for m pairs, and their distances. All pairs up to four million;
-        of more, that many spread over all. Of more than 65,536 distances those at
-        evenly spaced ranks are kept, and every one that is best at some cost: the
-        ends of the pools of the isotonic regression of the error rate on the
-        distance, falling. Giving up a pool pays if its error rate is above the cost.
+        O(m log m) for m pairs, and their distances. Uses at most four million pairs,
+        spread over all. Keeps at most 65,536 distances, at evenly spaced ranks, and
+        the best one at each cost: the ends of the pools of the isotonic regression of
+        the error rate on the distance, falling. Giving up a pool pays if its error
+        rate is above the cost.
         """
         # A sample of four million pairs puts a share off by 0.00025 (one standard
         # error) at most.
@@ -320,7 +320,7 @@ def near_pairs(
     Notes
     -----
     k-d trees of some two thousand neighbouring items each find candidates, whose
-    distances are computed as everywhere else: the pairs are exactly those of
+    distances are computed by the same function: the pairs are exactly those of
     ``distances(...) <= farthest_near(gamma)``.
     """
     limit = farthest_near(gamma)
@@ -374,7 +374,7 @@ class DistanceAbstainer(PairDecider):
         Price of one abstention, in [0, 1], where a misranked pair costs 1. Only
         ``gamma="auto"`` and ``loss_curve_`` look at it.
     scale : {"unit_ball", None} or transformer, default="unit_ball"
-        Features that distances are taken of. "unit_ball" divides by ``radius_``, so
+        Features in which distances are measured. "unit_ball" divides by ``radius_``, so
         that the calibration items fit into a ball of radius 1 and no distance between
         them exceeds 2. None takes the features as they are. A scikit-learn
         transformer such as ``StandardScaler()`` is cloned and fitted on the
@@ -503,8 +503,9 @@ class DistanceAbstainer(PairDecider):
         Returns
         -------
         ranker : DistanceAbstainer
-            Shares the fitted model and scaling; nothing is rescored. Of more than
-            65,536 different calibration distances, ``coverage_`` is within 0.00002.
+            Shares the fitted model and scaling; nothing is rescored. With more
+            than 65,536 different calibration distances, ``coverage_`` is within
+            0.00002.
         """
         return self._with(gamma=gamma)
 
@@ -537,8 +538,8 @@ class DistanceAbstainer(PairDecider):
         ranker : DistanceAbstainer
             With the largest ``gamma`` that leaves so many pairs. Shares the fitted
             model and scaling; nothing is rescored. Pairs equally far apart are accepted
-            together; of more than 65,536 different calibration distances, ``coverage_``
-            is within 0.00002 of the best.
+            together; with more than 65,536 different calibration distances,
+            ``coverage_`` is within 0.00002 of the best.
 
         Raises
         ------
@@ -648,7 +649,7 @@ class DistanceAbstainer(PairDecider):
         return decision, Scores(scores, items.queries)
 
     def _features(self, X: Any) -> FloatArray:
-        """Return the features that distances are taken of."""
+        """Return the features in which distances are measured."""
         if self.scaler_ is None:
             return _numbers(X, "X")
         return _numbers(self.scaler_.transform(X), "scale.transform(X)")

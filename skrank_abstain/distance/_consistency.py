@@ -557,8 +557,8 @@ def negative_example(
     items one way, and some the other. For a Phi that is non-increasing and continuous
     at 0, every bound by a function f of the surrogate excess alone, non-decreasing and
     continuous at 0, has f >= 1 (or 1/2) everywhere: it says nothing. Weights of bounded
-    norm make such sets. All continuous scorers together are not equicontinuous, and
-    nothing is said about them. With abstention from items that close both losses are
+    norm make such sets. All continuous scorers together are not equicontinuous; the
+    bound does not cover them. With abstention from items that close both losses are
     the price, and both excesses 0.
 
     Examples

@@ -234,8 +234,9 @@ default="hinge"
         1 / q = 1: with inf the sum of sizes (few weights are not zero), with 2 the
         Euclidean norm, with 1 the largest size.
     batch_size : int or "auto", default="auto"
-        Pairs drawn for a step. From as many as there are, each step takes them all and
-        nothing is random. "auto": all up to 65,536 pairs, else 4096.
+        Pairs drawn for a step. Where there are no more pairs than that, each step
+        uses all of them and nothing is random. "auto": all up to 65,536 pairs; 4096
+        beyond.
     max_iter : int, default=1000
         Largest number of steps.
     tol : float, default=1e-4
@@ -378,7 +379,7 @@ default="hinge"
         The p of the l_p distance of items. Each w_j is bounded in the dual l_q norm,
         1 / p + 1 / q = 1.
     batch_size : int or "auto", default=1024
-        Pairs drawn for a step. "auto": all up to 65,536 pairs, else 4096.
+        Pairs drawn for a step. "auto": all up to 65,536 pairs; 4096 beyond.
     max_iter : int, default=1000
         Number of steps.
     random_state : int, RandomState instance or None, default=None

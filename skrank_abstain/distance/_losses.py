@@ -34,8 +34,8 @@ class MarginLoss(ABC):
 
     Notes
     -----
-    A loss of one's own defines the three methods, and is taken wherever ``surrogate=``
-    is. O(1) for each margin.
+    A loss of your own defines the three methods; every ``surrogate=`` accepts it.
+    O(1) for each margin.
 
     Examples
     --------

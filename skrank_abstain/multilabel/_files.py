@@ -1,7 +1,7 @@
 """Readers of published multilabel and label-ranking data.
 
 Mulan: an ARFF file, whose header names attributes and their types, and an XML file that
-names those that are labels. Rows are dense, ``0.5,1,?``, or sparse, ``{0 0.5, 7 1}``,
+names the labels among them. Rows are dense, ``0.5,1,?``, or sparse, ``{0 0.5, 7 1}``,
 where omitted values are zero. Label rankings: a table with a row per sample,
 ``0.5,red,...,b>a>c``, in which the label b is best.
 
@@ -95,7 +95,7 @@ def load_mulan_arff(
     ValueError
         If a line is broken, an attribute is of another type than numeric or nominal, or
         a label is missing or not 0 or 1 (the message has the file, the number of the
-        line and what is wrong with it); if the XML file is broken or names labels that
+        line and the fault); if the XML file is broken or names labels that
         the ARFF file does not have; if there are no samples or labels.
 
     Notes
@@ -342,7 +342,7 @@ def load_label_ranking(path: str | os.PathLike[str]) -> Bunch:
         If there is no such file.
     ValueError
         If the header or a row is broken (the message has the file, the number of the
-        line and what is wrong with it): a row of another length, a column that mixes
+        line and the fault): a row of another length, a column that mixes
         numbers and texts, an empty field, or a ranking that does not hold each label
         once. Partial rankings and ties are not read.
 

@@ -252,7 +252,7 @@ def multilabel_loss(
     - "reciprocal_rank": one minus 1 / r of the best-ranked relevant label.
 
     A sample whose labels are all equally relevant costs 0. [1]_ counts the
-    reciprocal-rank loss among those that look at the top label only; by its own
+    reciprocal-rank loss among the losses of the top label only; by its own
     definition it is not one of them, see `loss_family_membership`.
 
     ``functools.partial(multilabel_loss, loss="sum", p=3)`` is a loss

@@ -47,8 +47,8 @@ from skrank_abstain.multilabel._losses import (
 class MultilabelRanker(Saved, BaseEstimator):
     """Base of estimators that rank the labels of each sample.
 
-    A subclass supplies ``fit`` and ``_scores``. Nothing here is a classifier: relevance
-    may be graded, and what is predicted is an order. X is left as it is, for wrapped
+    A subclass supplies ``fit`` and ``_scores``. None of them is a classifier: relevance
+    may be graded, and they predict an order. X stays as it is, for wrapped
     estimators to read; a subclass that reads X itself overrides ``_check_features``.
     """
 
@@ -125,8 +125,8 @@ class MultilabelRanker(Saved, BaseEstimator):
         Returns
         -------
         ranks : ndarray of shape (n_samples, n_labels), int64
-            1 is the best; each row is a permutation. Of labels of equal score the one
-            of smaller index comes first.
+            1 is the best; each row is a permutation. Labels of equal score stand in
+            the order of their indices.
         """
         return label_ranks(self.decision_function(X))
 
@@ -176,7 +176,7 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
 
     They come from ``decision_function`` if the fitted estimator has one, otherwise from
     ``predict_proba`` (one matrix of probabilities, or a list with a matrix of class
-    probabilities for each label, of which the expected class is taken), otherwise from
+    probabilities for each label, whose expected class is the score), otherwise from
     ``predict``.
     """
     if hasattr(estimator, "decision_function"):
@@ -248,7 +248,7 @@ class LinearMultilabelRanker(MultilabelRanker):
     """Rank the labels of a sample by linear scores, learned from pairs of labels.
 
     Each label has a linear score ``x @ coef_[i] + intercept_[i]``. They are learned
-    together: what is minimised is the logistic loss of score differences over the pairs
+    together: training minimises the logistic loss of score differences over the pairs
     of labels of a sample that differ in relevance, averaged first over these pairs and
     then over samples, plus an L2 penalty.
 

@@ -319,7 +319,7 @@ default="misranking"
             random_state=int(seeds[1]),
         )
         ranker._rows_are_items = False  # they are scores
-        # With one sample, a scalar qid says that one query is meant.
+        # With one sample, a scalar qid says that the rows are one query.
         self._take(ranker.fit(items.X, items.y, items.qid if rows.size > 1 else 0))
         return self
 

@@ -123,7 +123,7 @@ def calibrate(
     >>> ranker.n_queries_, round(ranker.coverage_, 2)
     (60, 0.7)
     """
-    # Refuse what can be refused before anything is scored.
+    # Check the arguments before scoring anything.
     _check_ranker(ranker)
     check_names(label=label, qid=qid)
     fitted = _unfitted(ranker)
@@ -296,7 +296,7 @@ def _score(partition: Any, reader: Reader, model: Any) -> Scored:
 def _joined(parts: list[Scored], X: Any) -> tuple[Scores, list[Any] | None, Any]:
     """Return the items of all partitions, and the repeats among their rows.
 
-    The list is emptied, so that no array is held twice.
+    Empties the list, so that no array is in memory twice.
     """
     score, y, query, hashes, ids, _, _, group = map(list, zip(*parts, strict=True))
     parts.clear()

@@ -53,8 +53,8 @@ def check_names(**names: Any) -> None:
 def check_same_columns(frame: Any, model: ModelColumns, *others: Any) -> None:
     """Refuse a list whose frames differ in their features or in the order of these.
 
-    Where the model names its features, they are taken by name, and each partition names
-    those that it lacks. ``others`` are columns that are no features.
+    Where the model names its features, they are selected by name, and each partition
+    names the ones it lacks. ``others`` are columns that are no features.
     """
     first: list[Any] | None = None
     for number, part in enumerate(frame if isinstance(frame, list) else ()):

@@ -235,7 +235,7 @@ def _delong(
         below = rank[group] - rankdata(scores[group])
         share = below / (positive.size - below.size)
         variance += float(share.var(ddof=1)) / below.size
-    # The ends have no logit; `_result` widens what has no width.
+    # The ends have no logit; `_result` widens intervals of width 0.
     if not 0 < auc < 1 or variance == 0:
         return auc, auc
     half = float(ndtri(1 - alpha / 2)) * np.sqrt(variance) / (auc * (1 - auc))
