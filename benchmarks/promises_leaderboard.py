@@ -84,18 +84,31 @@ def clusters(
 
 
 def looks(
-    how: str, step: float, when: str = "any"
+    how: str, step: float, when: str = "any", sizes: str = "", n_voters: int = 1
 ) -> Callable[[int], tuple[bool, float]]:
-    """Return a world whose board is read after each round of votes."""
+    """Return a world whose board is read after each round of votes.
+
+    ``sizes`` is "" for votes by themselves, or says how much the voters vote, who have
+    tastes: "equal" or "zipf".
+    """
 
     def world(seed: int) -> tuple[bool, float]:
         rng = np.random.default_rng(seed)
         truth, false = groups(FEW_ITEMS, step), False
         left, right = np.tile(np.triu_indices(FEW_ITEMS, 1), FIRST)
-        label = draw_votes(truth, left, right, rng)
+        weight = np.arange(1, n_voters + 1) ** -float(sizes == "zipf")
+        taste = rng.normal(scale=0.7 * bool(sizes), size=(n_voters, FEW_ITEMS))
+
+        def vote(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
+            voter = rng.choice(n_voters, p=weight / weight.sum(), size=left.size)
+            label = draw_votes(truth + taste[voter], left, right, rng)
+            return {"left": left, "right": right, "label": label, "voter": voter}
+
+        votes = vote(left, right)
         for _ in range(ROUNDS):
-            votes = {"left": left, "right": right, "label": label}
-            board = Leaderboard(looks=when).fit(votes, labels=(-1, 0, 1))
+            board = Leaderboard(looks=when).fit(
+                votes, labels=(-1, 0, 1), cluster="voter" if sizes else None
+            )
             wrong, decided = judged(board, truth)
             false |= wrong
             if how == "by lot":
@@ -104,8 +117,8 @@ def looks(
             else:
                 asked = board.ask(ROUND, objective=how, per_pair=20)
                 a, b = asked.left, asked.right
-            left, right = np.append(left, a), np.append(right, b)
-            label = np.append(label, draw_votes(truth, a, b, rng))
+            more = vote(a, b)
+            votes = {name: np.append(votes[name], more[name]) for name in votes}
         return false, decided
 
     return world
@@ -197,6 +210,23 @@ WORLDS: list[tuple[str, str, Any, float | None]] = [
             ("pairs", 0.0, 0.39),
             ("top", 0.0, 0.17),
             ("pairs", 1.0, 0.24),
+        ]
+    ),
+    *(
+        (
+            f"any look, votes {how}, voters of {sizes} sizes, "
+            + ("groups" if step else "equal items"),
+            f"{n} voters, {ROUNDS} looks",
+            looks(how, step, "any", sizes, n),
+            before,
+        )
+        for how, sizes, n, step, before in [
+            ("by lot", "equal", 13, 0.0, 0.1),
+            ("by lot", "zipf", 13, 0.0, None),
+            ("by lot", "equal", 200, 0.0, None),
+            ("by lot", "zipf", 200, 0.0, None),
+            ("pairs", "zipf", 40, 0.0, None),
+            ("by lot", "equal", 60, 1.0, None),
         ]
     ),
     *(

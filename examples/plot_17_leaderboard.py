@@ -89,7 +89,8 @@ print(f"by intervals that do not overlap: {np.mean(by_intervals):.0%}")
 # Which votes would settle most of what concerns the leader? ``to_page`` makes a page
 # for voters of these questions. Whoever asks and looks again fits with
 # ``looks="any"``; the next page shows such an arena.
-questions = board.ask(5, objective="top")
+asking = Leaderboard(looks="any").fit(votes, cluster="voter")
+questions = asking.ask(5, objective="top")
 for pair in questions:
     print(f"{pair.left_id} or {pair.right_id}?")
 print(board.fragility())
@@ -97,6 +98,6 @@ print(board.fragility())
 # %%
 # Without asking, how many more votes like these decide each pair of neighbours, with a
 # probability of one half? Equals would need more than anybody has.
-needed = board.more_needed().to_frame()
-print(needed[["left_id", "right_id", "more"]][:5].to_string(index=False))
+needed = board.more_needed()
+print(needed)
 plt.show()

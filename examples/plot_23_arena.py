@@ -3,8 +3,8 @@ An arena: who may be called the best, and which battle comes next
 =================================================================
 
 Ten translation systems meet two by two, and voters say which translation is better.
-After 1,500 votes four systems may still be the best. The arena asks for the battles
-that settle it, looks every evening, and after seven more days it announces a winner.
+After 1,500 votes five systems may still be the best. The arena asks for the battles
+that settle it, looks every evening, and after eight more days it announces a winner.
 """
 
 # %%
@@ -59,7 +59,7 @@ def board_of(votes):
 # ``best`` and ``worst`` are the places that the votes leave open; with a probability of
 # .95 all of them are right, today and on all days to come: that is ``looks="any"``,
 # which an arena needs that asks for votes and looks again. ``cluster="voter"`` says
-# that votes of one voter are alike. Four systems may be first, so the arena announces
+# that votes of one voter are alike. Five systems may be first, so the arena announces
 # no winner: without seven of the 1,500 votes Finch would lead.
 COLUMNS = ["place", "item_id", "votes", "best", "worst"]
 arena = Arena(seed=0)
@@ -84,8 +84,8 @@ print(battles.value_counts().to_string())
 # The days after
 # --------------
 # The arena asks again every evening, with all votes so far. It stops when only one
-# system may be first, or after 14 days. Here it stops on day 7: Heron is the winner,
-# and its lead rests on 66 votes, no longer on seven. A place that was open may look
+# system may be first, or after 14 days. Here it stops on day 8: Heron is the winner,
+# and its lead rests on 67 votes, no longer on seven. A place that was open may look
 # settled one day and open the next: what was sure on any day may be kept.
 
 
@@ -111,14 +111,14 @@ print(f"without {few.n_votes} of the votes {few.successor} would lead")
 # %%
 # On the left are the strengths, on the right the places; a grey bar reaches from the
 # best to the worst place that is left open.
-LeaderboardDisplay.from_estimator(first, name="Monday: four may be first")
-LeaderboardDisplay.from_estimator(boards[-1], name="Day 7: Heron is first")
+LeaderboardDisplay.from_estimator(first, name="Monday: five may be first")
+LeaderboardDisplay.from_estimator(boards[-1], name="Day 8: Heron is first")
 
 # %%
 # Was it worth asking?
 # --------------------
 # Twelve simulated arenas, each asking for battles or drawing them by lot: none
-# announces a false winner. Of those that ask, two thirds have a winner after two
+# announces a false winner. Of those that ask, seven have a winner after two
 # weeks; of those that draw battles by lot, none.
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 settled, false = {}, {}

@@ -54,8 +54,8 @@ _CLUSTERS = 1000
 #: Variance of the narrow mixture, of strengths in logits, and of a mean difference of
 #: metrics over its deviation.
 _LOGITS, _DEVIATIONS = 0.3, 0.03
-#: Least number of draws.
-_DRAWS = 2000
+#: Least and largest number of draws, and of draws of a pair in all.
+_DRAWS, _MOST_DRAWS, _WORK = 2000, 50_000, 2e7
 #: Votes below which an item is provisional.
 _PROVISIONAL = 10
 #: Least number of standard errors in the value of a question: two equals count, too.
@@ -93,9 +93,25 @@ class Evidence(Value):
         return 1 - self.confidence
 
     @property
+    def promise(self) -> str:
+        """What holds, in words."""
+        if self.control == "fdr":
+            return (
+                f"of the orders called sure a share of {self.alpha:g} at most is "
+                "expected to be false"
+            )
+        looks = "one look" if self.looks == "once" else "every look"
+        return (
+            f"all places hold at once with probability {self.confidence:g}, at {looks}"
+        )
+
+    @property
     def n_draws(self) -> int:
-        """Draws that tell p-values around ``alpha`` apart."""
-        return max(_DRAWS, int(np.ceil(5 / self.alpha)))
+        """Draws: as many as are cheap, so that fits with other seeds mostly agree."""
+        units = float(np.max(self.degrees))  # clusters, or queries
+        work = self.pairs[0].size + 4 * (units if units < np.inf else 0)
+        draws = np.clip(_WORK / work, _DRAWS, _MOST_DRAWS)
+        return int(max(draws, np.ceil(5 / self.alpha)))
 
     @property
     def n_votes(self) -> IntArray:
@@ -283,6 +299,9 @@ class VoteEvidence(Evidence):
             tests.append(Ratio(size, draws, spread, left, right))
             # Few clusters may agree by chance.
             tests.append(Alone(ratio(difference, by_model)))
+            # No sum is more than sqrt(n_clusters) of these errors: few clusters make
+            # the sandwich too small, and any of many looks may find it so.
+            larger = np.maximum(larger, spread)
         if self.looks == "any":
             tests.append(Mixture(ratio(difference, larger), ratio(_LOGITS, larger**2)))
         for rate in self.other_lapses:

@@ -59,6 +59,8 @@ from skrank_abstain.leaderboard._votes import (
 from skrank_abstain.report import Report
 from skrank_abstain.review import Questions
 
+#: More than so many times the votes, or queries, are not worth a number.
+_MOST_GROWTH = 100
 #: Less than this share of a covariate is rounding.
 _NOTHING = 1e-7
 
@@ -460,6 +462,7 @@ class Leaderboard(Saved, BaseEstimator):
             high=high,
             votes=evidence.n_votes[order],
             provisional=evidence.provisional[order],
+            promise=evidence.promise,
         )
 
     @property
@@ -517,7 +520,8 @@ class Leaderboard(Saved, BaseEstimator):
             The neighbours of the ranking, from the top. ``more`` is the number of
             further votes or queries, of the whole board and of the same kind, with
             which the order is sure with a probability of one half: 0 if it is sure,
-            infinite if there is no difference.
+            infinite if it is more than 99 times those that there are. What is decided
+            then is so small a difference that most equal items show a larger one.
 
         Notes
         -----
@@ -536,17 +540,19 @@ class Leaderboard(Saved, BaseEstimator):
         >>> from skrank_abstain.leaderboard import Leaderboard
         >>> scores = np.random.default_rng(0).normal(size=(100, 3)) + [0.5, 0.2, 0]
         >>> board = Leaderboard().fit_scores(dict(zip("ABC", scores.T)))
-        >>> [(pair.left_id, pair.right_id) for pair in board.more_needed()]
-        [('A', 'B'), ('B', 'C')]
-        >>> board.more_needed().more.astype(int)
-        array([183, 101])
+        >>> board.more_needed()
+        ItemDecisions(n_pairs=2): how many more decide an order with probability 1/2
+          A over B: 191
+          B over C: 105
         """
         evidence = self._known()
         order = np.argsort(evidence.place)
         first, last = np.sort([order[:-1], order[1:]], axis=0)
         # All pairs are in the order of the first one, then of the second.
         rows = first * (2 * order.size - first - 1) // 2 + last - first - 1
-        more = np.ceil(self.n_votes_ * (evidence.growth(rows) - 1))
+        growth = evidence.growth(rows)
+        more = np.ceil(self.n_votes_ * (growth - 1))
+        more[growth > _MOST_GROWTH] = np.inf
         return replace(self.decisions.take(rows), more=more)
 
     def preference_graph(self) -> csr_array:
@@ -672,6 +678,11 @@ class Leaderboard(Saved, BaseEstimator):
             false orders. Fit again with the answers, and ask again: with
             ``looks="any"``, so that the promise holds for votes that were asked for.
 
+        Warns
+        -----
+        UserWarning
+            If ``looks`` is "once".
+
         Raises
         ------
         ValueError
@@ -679,6 +690,11 @@ class Leaderboard(Saved, BaseEstimator):
         """
         evidence = self._voted()
         check_choice(objective, "objective", ("pairs", "top"))
+        if evidence.looks == "once":
+            warn_user(
+                'looks="once" promises nothing for votes that were asked for: fit with '
+                'Leaderboard(looks="any") once the answers are among the votes.'
+            )
         posterior = evidence.posterior()
         theta, model = evidence.theta, evidence.model
         left, right, value = choose_pairs(

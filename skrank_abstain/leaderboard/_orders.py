@@ -9,6 +9,7 @@ of a board decide it.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import bounds_of_orders
 
 #: Pairs that are drawn at a time.
-_AT_A_TIME = 256
+_AT_A_TIME = 64
 #: Draws are of single precision.
 _ROUNDING = 1e-5
 #: Variances of the mixtures: the wide one finds large differences by few votes.
@@ -52,27 +53,41 @@ class Resampled(ABC):
         pvalue = np.ones(self.size.size)
         order = np.argsort(self.size, kind="stable")
         order = order[self.size[order] > 0]
-        limits = self.size[order] * (1 - _ROUNDING)
-        largest, n_larger = np.float32(0), np.zeros(order.size)
-        for part in in_parts(np.arange(order.size)):
-            found = self.by_chance(order[part])
-            if control == "familywise":
-                # The step-down: the largest of this pair and of those less sure.
-                found[0] = np.maximum(found[0], largest)
-                np.maximum.accumulate(found, axis=0, out=found)
-                largest = found[-1]
-                n_larger[part] = (found >= limits[part, None]).sum(axis=1)
-            else:
+        if not order.size:
+            return pvalue
+        limits = (self.size[order] * (1 - _ROUNDING)).astype(np.float32)
+        if control == "familywise":
+            share = self.step_down(order, limits)
+        else:
+            share = np.zeros(order.size)
+            for part in in_parts(order):
+                found = self.by_chance(part)
                 # Sizes of all pairs have about the same distribution.
                 passed = np.searchsorted(limits, found.ravel(), side="right")
                 at_least = np.bincount(passed, minlength=order.size + 1)[:0:-1]
-                n_larger += np.cumsum(at_least)[::-1] / order.size
-        if order.size:
-            share = (1 + n_larger) / (1 + found.shape[1])
-            share = np.maximum.accumulate(share[::-1])[::-1]
-            fdr = control == "fdr"
-            pvalue[order] = false_discovery_control(share) if fdr else share
+                share += np.cumsum(at_least)[::-1] / order.size
+            share = (1 + share) / (1 + found.shape[1])
+        share = np.maximum.accumulate(share[::-1])[::-1]
+        pvalue[order] = (
+            share if control == "familywise" else false_discovery_control(share)
+        )
         return pvalue
+
+    def step_down(self, order: IntArray, limits: Single) -> FloatArray:
+        """Return the share of draws in which a pair, or one less sure, reaches a limit.
+
+        ``order`` has the numbers of pairs, the least sure first. What was seen counts
+        as a draw.
+        """
+        largest, share = np.float32(0), np.zeros(order.size)
+        for part in in_parts(np.arange(order.size)):
+            found = self.by_chance(order[part])
+            found[0] = np.maximum(found[0], largest)
+            np.maximum.accumulate(found, axis=0, out=found)
+            largest = found[-1]
+            reached = (found >= limits[part, None]).sum(axis=1)
+            share[part] = (1 + reached) / (1 + found.shape[1])
+        return share
 
     def growth(self, rows: IntArray, still_open: IntArray, alpha: float) -> FloatArray:
         """Return how many times as much data decide pairs, with probability one half.
@@ -96,8 +111,21 @@ class Ratio(Resampled):
 
     def by_chance(self, rows: IntArray) -> Single:
         found = self.draws[self.left[rows]] - self.draws[self.right[rows]]
-        precision = ratio(1.0, self.error[rows]).astype(np.float32)
-        return np.asarray(np.abs(found) * precision[:, None])
+        return np.asarray(np.abs(found) * self.scales[rows, None])
+
+    @cached_property
+    def scales(self) -> Single:
+        """Precision of each difference."""
+        return ratio(1.0, self.error).astype(np.float32)
+
+    def step_down(self, order: IntArray, limits: Single) -> FloatArray:
+        from skrank_abstain._kernels.stepping import count_larger
+
+        draws, scales = np.ascontiguousarray(self.draws), self.scales[order]
+        reached = count_larger(
+            draws, self.left[order], self.right[order], scales, limits
+        )
+        return np.asarray((1 + reached) / (1 + draws.shape[1]))
 
 
 @dataclass

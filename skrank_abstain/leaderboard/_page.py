@@ -19,15 +19,20 @@ from skrank_abstain.report import Picture, Report, Section, Table, write_page
 
 #: Rows of the table of items.
 _MOST = 100
-_ASSUMPTIONS = [
-    "Votes, or queries, are drawn without regard to what the board says; with "
+_OF_SCORES = [
+    "Queries are independent of each other and of the board. Several wordings of one "
+    "topic make the board too sure.",
+    "The figures are about queries like these.",
+]
+_OF_VOTES = [
+    "Votes are drawn without regard to what the board says; with "
     'looks="any" it may have asked for them.',
     "Votes of different clusters are independent. Votes of one person that are counted "
     "one by one make the board too sure.",
     "The log odds of a win are the difference of two strengths: one strength per item, "
     "and no votes at random, unless lapses=True. A circle of wins is noise to the "
     "model.",
-    "The figures are about voters, or queries, like these.",
+    "The figures are about voters like these.",
 ]
 
 
@@ -36,7 +41,9 @@ def write_report(board: Any, evidence: Evidence) -> Report:
     ranking = board.ranking()
     if isinstance(evidence, VoteEvidence):
         data, model = _of_votes(board, evidence)
+        unit, assumptions = "votes", _OF_VOTES
     else:
+        unit, assumptions = "queries", _OF_SCORES
         data = [f"{evidence.theta.size} systems on {board.n_votes_} queries"]
         model = ["the mean of the metric; systems are compared on the same queries"]
     accepted = evidence.comparisons.accepted
@@ -46,12 +53,16 @@ def write_report(board: Any, evidence: Evidence) -> Report:
         f"{int(ranking.open.sum())} of {len(ranking)} places are open",
         f"first may be: {leaders}",
     ]
-    head = ("item", "place", "best", "worst", "strength", "from", "to", "votes")
+    head = ("item", "place", "best", "worst", "strength", "from", "to", unit)
     rows = [
         [name, str(item.place), str(item.best), str(item.worst)]
         + [f"{number:.3f}" for number in (item.score, item.low, item.high)]
         + [str(item.votes)]
         for name, item in islice(zip(named(ranking), ranking, strict=True), _MOST)
+    ]
+    promise = [
+        f"{ranking.promise[0].upper()}{ranking.promise[1:]} at the board.",
+        "The interval of a strength is about that item by itself.",
     ]
     rest = [f"{len(ranking) - _MOST} more items."] if len(ranking) > _MOST else []
     picture = Picture(
@@ -65,9 +76,9 @@ def write_report(board: Any, evidence: Evidence) -> Report:
         Section("In short", [short]),
         Section("Data", [data]),
         Section("Model", [model]),
-        Section("What is promised", [_promise(evidence)]),
+        Section("What is promised", [promise]),
         Section("Items", [Table(head, rows), *rest, picture]),
-        Section("Assumptions", [_ASSUMPTIONS]),
+        Section("Assumptions", [assumptions]),
     ]
     if getattr(board, "boards_", None):
         sections.insert(5, _by_category(board))
@@ -169,21 +180,6 @@ def _of_votes(board: Any, evidence: VoteEvidence) -> tuple[list[str], list[str]]
             f"of a person is worth {board.vote_worth_:.2f} of people alone"
         )
     return data, model
-
-
-def _promise(evidence: Evidence) -> list[str]:
-    if evidence.control == "fdr":
-        return [
-            "Of the orders that are called sure, a share of "
-            f"{1 - evidence.confidence:g} is expected to be false at most."
-        ]
-    looks = "one look" if evidence.looks == "once" else "every look"
-    return [
-        f"With a probability of {evidence.confidence:g} none of all the orders that "
-        "are called sure is false, and all best and worst places hold at once, "
-        f"at {looks} at the board.",
-        "The interval of a strength is about that item by itself.",
-    ]
 
 
 def _draw(figure: Any, *, ranking: Standings) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -66,6 +67,8 @@ class Standings(Ranking):
         open, for all items at once; ``best <= place <= worst``.
     qid : ndarray of shape (n_items,), object
         None: a board has no queries.
+    promise : str
+        What holds, with which probability and how often the board may be read.
 
     Examples
     --------
@@ -73,6 +76,8 @@ class Standings(Ranking):
     >>> votes = {"left": list("AAAABCB") * 40, "right": list("BCBCAAC") * 40,
     ...          "label": (["left"] * 6 + ["tie"]) * 40}
     >>> standings = Leaderboard().fit(votes).ranking()
+    >>> standings
+    Standings(n_items=3, open=2): all places hold at once with probability 0.95, ...
     >>> [(item.item_id, item.votes, item.best, item.worst) for item in standings]
     [('A', 240, 1, 1), ('B', 160, 2, 3), ('C', 160, 2, 3)]
     """
@@ -81,13 +86,15 @@ class Standings(Ranking):
     high: FloatArray
     votes: IntArray
     provisional: BoolArray
+    promise: str
 
     def __iter__(self) -> Iterator[Any]:
         columns = [column.tolist() for column in self._columns().values()]
         yield from map(Standing._make, zip(*columns, strict=True))
 
     def __repr__(self) -> str:
-        return f"Standings(n_items={len(self)}, open={int(self.open.sum())})"
+        n_open = int(self.open.sum())
+        return f"Standings(n_items={len(self)}, open={n_open}): {self.promise}"
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {name: getattr(self, name) for name in Standing._fields}
@@ -114,7 +121,8 @@ class ItemDecisions(PairDecisions):
     pvalue : ndarray of shape (n_pairs,), float64
         Of equal strengths, adjusted for all pairs.
     more : ndarray of shape (n_pairs,), float64, or None
-        Votes, or queries, that are still needed, from ``Leaderboard.more_needed``.
+        Votes, or queries, that are still needed, from ``Leaderboard.more_needed``;
+        infinite: no number that is worth saying.
     accepted : ndarray of shape (n_pairs,), bool
         Whether the order is sure: ``pvalue <= 1 - confidence``. An order that follows
         from two others is accepted by itself or not at all.
@@ -141,6 +149,24 @@ class ItemDecisions(PairDecisions):
 
     pvalue: FloatArray = None  # type: ignore[assignment]
     more: FloatArray | None = None
+
+    def __repr__(self) -> str:
+        if self.more is None:
+            return super().__repr__()
+        what = "how many more decide an order with probability 1/2"
+        lines = [f"ItemDecisions(n_pairs={len(self)}): {what}"]
+        left: Any = self.left_id
+        right: Any = self.right_id
+        far = "more than 99 times as many"
+        for a, b, label, more in zip(left, right, self.label, self.more, strict=True):
+            first, second = (b, a) if label < 0 else (a, b)
+            number = f"{more:,.0f}" if more < np.inf else far
+            lines.append(f"  {first} over {second}: {number if more else 'sure'}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        html = super()._repr_html_
+        return html() if self.more is None else f"<pre>{escape(repr(self))}</pre>"
 
     def _measures(self) -> dict[str, FloatArray | None]:
         return {**super()._measures(), "pvalue": self.pvalue, "more": self.more}

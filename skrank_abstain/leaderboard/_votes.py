@@ -1,5 +1,6 @@
 """Read votes, judges' votes, and metrics of systems: tables in, numbers out."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -28,6 +29,9 @@ from skrank_abstain.pairs import read_columns, read_pair_labels
 #: Needed columns, and their names in arenas of language models.
 _NEEDED = ("left", "right", "label")
 _OF_ARENAS = ("model_a", "model_b", "winner")
+#: Names of columns of ids, and names of queries.
+_IDS = {"qid", "query", "query_id", "topic", "system"}
+_QUERY = re.compile(r"(q|qid|query|topic)[-_ .]?\d+", re.IGNORECASE)
 #: Labels that arenas give to a tie of two bad answers.
 _BOTH_BAD = {"tie (bothbad)", "both_bad"}
 
@@ -133,7 +137,7 @@ def read_votes(
             f"covariates=[{covariates!r}]."
         )
     table = _open(votes)
-    sides = [_named(table["left"], "left"), _named(table["right"], "right")]
+    sides = [_named(table[x], _users_name(table, x)) for x in ("left", "right")]
     known = _sorted_names([*sides[0], *sides[1]]) if items is None else items
     left, right = number_names(sides, known)
     same = np.flatnonzero(left == right)
@@ -159,7 +163,7 @@ def read_votes(
         items=known,
         left=left,
         right=right,
-        label=_labels(table["label"], labels),
+        label=_labels(table, labels),
         weight=weight,
         covariates=np.array(columns, dtype=np.float64).reshape(-1, left.size).T,
         cluster=None if cluster is None else _clusters(table, cluster),
@@ -267,6 +271,7 @@ def read_scores(frame: Any) -> tuple[NDArray[Any], FloatArray]:
             f"systems, got {listed(names)}."
         )
     columns = [np.asarray(frame[name]) for name in names]
+    _refuse_others(frame, names, columns)
     sizes = {column.size for column in columns}
     if len(sizes) > 1 or min(sizes) < 2:
         raise ValueError(
@@ -277,6 +282,29 @@ def read_scores(frame: Any) -> tuple[NDArray[Any], FloatArray]:
         [_metric(*column) for column in zip(names, columns, strict=True)], axis=1
     )
     return _array_of_names(names), scores[np.isfinite(scores).any(axis=1)]
+
+
+def _refuse_others(frame: Any, names: list[Any], columns: list[NDArray[Any]]) -> None:
+    """Raise for systems as rows, columns of ids, and long tables."""
+    rows = list(getattr(frame, "index", ()))
+    turned = all(isinstance(name, int | np.integer) for name in names)
+    turned &= any(isinstance(row, str) for row in rows)
+    turned |= all(_QUERY.fullmatch(str(name)) for name in names)
+    whole = [column.dtype.kind in "iu" for column in columns]
+    ids = [
+        name
+        for name, column, ints in zip(names, columns, whole, strict=True)
+        if str(name).strip().lower() in _IDS
+        or (ints and not all(whole) and np.unique(column).size == column.size > 5)
+    ]
+    if turned or ids:
+        got = f"{ids[0]!r}, which looks like an id" if ids else "queries as columns"
+        raise ValueError(
+            "frame must have a column for each system, of its metric alone, and a row "
+            f"for each query, got {got}. Turn it with frame.T, leave ids out with "
+            "frame.set_index, or make a long table wide with "
+            'frame.pivot(index="query", columns="system", values="metric").'
+        )
 
 
 def _metric(name: Any, column: NDArray[Any]) -> FloatArray:
@@ -308,8 +336,8 @@ def _open(votes: Any) -> dict[str, list[Any]]:
     """Return the columns of a table of votes, under our names."""
     columns = read_columns(votes, "votes")
     if not {*_NEEDED} & columns.keys() and columns.keys() >= {*_OF_ARENAS}:
-        renamed = dict(zip(_OF_ARENAS, _NEEDED, strict=True))
-        columns = {renamed.get(name, name): c for name, c in columns.items()}
+        for ours, theirs in zip(_NEEDED, _OF_ARENAS, strict=True):
+            columns[ours] = columns[theirs]
     if not columns.keys() >= {*_NEEDED}:
         raise ValueError(
             "votes must have columns left, right, label, or model_a, model_b, "
@@ -318,6 +346,12 @@ def _open(votes: Any) -> dict[str, list[Any]]:
     if not columns["label"]:
         raise ValueError("votes must have at least one row, got none.")
     return columns
+
+
+def _users_name(table: Mapping[str, list[Any]], ours: str) -> str:
+    """Return what a needed column was called in the user's table."""
+    theirs = _OF_ARENAS[_NEEDED.index(ours)]
+    return theirs if table.get(theirs) is table[ours] else ours
 
 
 def _column(table: Mapping[str, list[Any]], name: str, parameter: str) -> list[Any]:
@@ -336,9 +370,10 @@ def _vote_ids(votes: Any) -> list[Any]:
     return _named(column, "vote_id")
 
 
-def _labels(column: list[Any], labels: Any) -> IntArray:
+def _labels(table: Mapping[str, list[Any]], labels: Any) -> IntArray:
     """Return +1, 0 and -1."""
-    kinds = set(_named(column, "label"))
+    column, name = table["label"], _users_name(table, "label")
+    kinds = set(_named(column, name))
     if labels is None:
         # In tables of results 1 and 0 are left and right, in -1, 0, 1 left and tie.
         if kinds == {0, 1}:
@@ -350,7 +385,7 @@ def _labels(column: list[Any], labels: Any) -> IntArray:
         column = ["tie" if value in _BOTH_BAD else value for value in column]
     values = np.empty(len(column), dtype=object)
     values[:] = column
-    return read_pair_labels(values, labels, name="votes['label']")
+    return read_pair_labels(values, labels, name=f"votes[{name!r}]")
 
 
 def _weights(table: Mapping[str, list[Any]]) -> FloatArray:

@@ -144,7 +144,8 @@ def test_a_board_with_judges_does_what_others_do():
     board = Leaderboard(random_state=0).fit(people, judges=judges)
     assert len(board.ranking()) == N
     assert board.ranking().votes.sum() == 800
-    assert len(board.ask(3)) == 3
+    with pytest.warns(UserWarning, match="fit with"):
+        assert len(board.ask(3)) == 3
     assert board.score(people) > -1.2
     with pytest.raises(ValueError, match="fitted without judges"):
         board.fragility()

@@ -16,6 +16,9 @@ from skrank_abstain.leaderboard import Leaderboard
 from skrank_abstain.pairs import PairDecisions, Ranking
 from skrank_abstain.review import Questions, read_answers
 
+# Most boards here ask after one look; one test is about the warning.
+pytestmark = pytest.mark.filterwarnings('ignore:looks="once"')
+
 LETTERS = np.array(list("ABCDEFGHIJ"))
 STRENGTHS = np.array([2.0, 1, 1, 1, 0, 0])
 
@@ -103,6 +106,18 @@ def test_results_are_tables(board):
     assert "places left open" in html
     assert "high</th>" in html
     assert repr(board.ranking()).startswith("Standings(n_items=6, open=")
+
+
+def test_a_ranking_says_what_holds():
+    votes = drawn()
+    for options, promise in (
+        ({}, "all places hold at once with probability 0.95, at one look"),
+        ({"confidence": 0.9, "looks": "any"}, "probability 0.9, at every look"),
+        ({"control": "fdr"}, "a share of 0.05 at most is expected to be false"),
+    ):
+        ranking = Leaderboard(**options).fit(votes).ranking()
+        assert promise in repr(ranking)
+        assert promise in ranking._repr_html_()
 
 
 def test_more_confidence_decides_less_and_fdr_more():
@@ -279,6 +294,33 @@ def test_any_look_decides_no_more_than_one_look():
         assert 0 < always.coverage < once.coverage
     report = Leaderboard(looks="any").fit(votes).report()
     assert "at every look" in report
+
+
+def test_few_clusters_that_agree_decide_nothing_at_any_look():
+    # The square of a sum over its errors is at most the number of clusters: 11 / 2 is
+    # less than the log of 15 pairs over .05.
+    votes = drawn(np.linspace(-4, 4, 6), n_votes=200)
+    votes = {name: np.tile(column, 11) for name, column in votes.items()}
+    votes["voter"] = np.repeat(np.arange(11), 200)
+    for looks, some in (("once", True), ("any", False)):
+        board = Leaderboard(looks=looks).fit(votes, cluster="voter")
+        assert board.decisions.accepted.any() == some
+
+
+def test_fits_with_other_seeds_mostly_agree():
+    same = 0
+    for seed in range(10):
+        votes = drawn(np.linspace(0, 1, 10), n_votes=3000, seed=seed)
+        boards = [
+            Leaderboard(random_state=k).fit(votes) for k in (2 * seed, 2 * seed + 1)
+        ]
+        first, second = (board.ranking() for board in boards)
+        same += bool((first.best == second.best).all())
+    assert same >= 8
+
+
+def test_one_look_is_said_once():
+    votes = drawn(np.linspace(0, 2, 10), n_votes=2000)
     assert "at one look" in Leaderboard().fit(votes).report()
 
 
@@ -303,6 +345,28 @@ def test_neighbours_that_are_open_need_more_votes(looks):
     assert same.more_needed().more[0] == np.inf
 
 
+def test_what_is_needed_can_be_read():
+    noise = np.random.default_rng(0).normal(size=(400, 4))
+    noise -= noise.mean(axis=0)
+    # Differences of some 25, .1 and .001 standard errors.
+    noise += np.array([2, 0.2, 0.1925, 0.1924])
+    scores = dict(zip("ABCD", noise.T, strict=True))
+    needed = Leaderboard().fit_scores(scores).more_needed()
+    title, *lines = repr(needed).splitlines()
+    assert title.startswith("ItemDecisions(n_pairs=3): how many more")
+    assert lines[0] == "  A over B: sure"
+    assert lines[1:] == [
+        f"  {pair}: more than 99 times as many" for pair in ("B over C", "C over D")
+    ]
+    assert (needed.more[1:] == np.inf).all()
+    assert "A over B: sure" in needed._repr_html_()
+    scores["B"] = noise[:, 1] + 0.1
+    needed = Leaderboard().fit_scores(scores).more_needed()
+    assert f"  B over C: {needed.more[1]:,.0f}" in repr(needed)
+    assert 0 < needed.more[1] < 99 * 400
+    assert "pvalue" in Leaderboard().fit_scores(scores).decisions._repr_html_()
+
+
 def test_the_score_is_the_mean_log_probability():
     votes = drawn(n_votes=300) | {"weight": np.arange(300.0)}
     board = Leaderboard().fit(votes)
@@ -311,6 +375,12 @@ def test_the_score_is_the_mean_log_probability():
     assert board.score(votes) == pytest.approx(logs @ np.arange(300) / 44850)
     untied = Leaderboard().fit(drawn(ties=0.0))
     assert untied.score({"left": ["A"], "right": ["B"], "label": ["tie"]}) == -np.inf
+
+
+def test_asking_needs_a_promise_for_any_look():
+    with pytest.warns(UserWarning, match=r"fit with Leaderboard\(looks=\"any\"\)"):
+        Leaderboard().fit(drawn()).ask(2)
+    Leaderboard(looks="any").fit(drawn()).ask(2)
 
 
 def test_questions_become_votes(tmp_path, board):
@@ -465,11 +535,42 @@ def test_systems_may_come_in_frames(library):
         ({"A": [1, 2], "B": [1, np.inf]}, ValueError, r"frame\['B'\] must be finite"),
         ({"A": [1, 2], "B": [np.nan, None]}, ValueError, "at least one of each"),
         ({"A": [1, 2], "B": ["1", "2"]}, ValueError, "must hold numbers"),
+        (
+            {"Query": [1, 1, 2], "run": [0, 1, 0], "ndcg": [0.1, 0.2, 0.3]},
+            ValueError,
+            r"'Query', which looks like an id.*frame\.pivot\(index",
+        ),
+        (
+            {"number": range(6), "A": np.linspace(0, 1, 6), "B": np.ones(6)},
+            ValueError,
+            r"'number', which looks like an id.*frame\.set_index",
+        ),
+        (
+            {"q_1": [0.1, 0.2], "Q2": [0.1, 0.2]},
+            ValueError,
+            r"got queries as columns.*frame\.T",
+        ),
     ],
 )
 def test_mistakes_in_scores_are_named(frame, error, message):
     with pytest.raises(error, match=message):
         Leaderboard().fit_scores(frame)
+
+
+def test_systems_as_rows_are_refused():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.random.default_rng(0).normal(size=(2, 20)))
+    Leaderboard().fit_scores(frame.T)
+    frame.index = ["dense", "sparse"]
+    with pytest.raises(ValueError, match="got queries as columns"):
+        Leaderboard().fit_scores(frame)
+    Leaderboard().fit_scores(frame.T)
+
+
+def test_whole_metrics_are_no_ids():
+    hits = np.random.default_rng(0).permuted(np.tile(np.arange(9), (2, 1)), axis=1)
+    Leaderboard().fit_scores({"A": hits[0], "B": hits[1]})
+    Leaderboard().fit_scores({"A": hits[0] // 2, "B": hits[1] / 2})
 
 
 def test_few_queries_warn():
@@ -612,7 +713,8 @@ def test_a_report_says_what_is_promised_and_found(tmp_path):
         "6 items, 600 votes",
         "30 clusters of votes",
         "effect of z: ",
-        "With a probability of 0.95 none of all the orders",
+        "All places hold at once with probability 0.95, at one look at the board.",
+        "one strength per item",
         "| A | 1 | 1 |",
     ):
         assert text in report
@@ -621,7 +723,7 @@ def test_a_report_says_what_is_promised_and_found(tmp_path):
     assert "<img" in (tmp_path / "board.html").read_text(encoding="utf-8")
     assert pickle.loads(pickle.dumps(report)) == report
     fewer = Leaderboard(control="fdr", random_state=0).fit(votes).report()
-    assert "a share of 0.05 is expected to be false at most" in fewer
+    assert "a share of 0.05 at most is expected to be false" in fewer
     assert "each vote is taken to stand by itself" in fewer
     assert "votes weigh differently" not in report
     votes["weight"] = np.linspace(1, 2, 600)
@@ -637,7 +739,10 @@ def test_a_report_warns_of_what_the_votes_cannot_say():
     for warning in seen:
         assert str(warning.message) in report
     scores = {"A": np.arange(30.0), "B": np.arange(30.0) % 7}
-    assert "2 systems on 30 queries" in Leaderboard().fit_scores(scores).report()
+    report = Leaderboard().fit_scores(scores).report()
+    assert "2 systems on 30 queries" in report
+    assert "| to | queries |" in report
+    assert "vote" not in report.split("Made with")[0].lower()
 
 
 def with_lapses(rate, n_votes=6000):

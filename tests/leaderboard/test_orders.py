@@ -13,6 +13,7 @@ from skrank_abstain.leaderboard._orders import (
     Flipped,
     Mixture,
     Ratio,
+    Resampled,
     Systems,
     normal_draws,
     random_signs,
@@ -55,6 +56,15 @@ def slow_step_down(size, draws, alpha):
             break
         still_open -= fallen
     return set(range(size.size)) - still_open
+
+
+def test_compiled_and_drawn_pairs_step_down_alike():
+    test = ratio_test([0, 0.5, 1, 3, 9], some_covariance(5))
+    order = np.argsort(test.size, kind="stable")
+    limits = test.size[order].astype(np.float32)
+    expected = Resampled.step_down(test, order, limits)
+    np.testing.assert_array_equal(test.step_down(order, limits), expected)
+    assert 0 < expected.min() < expected.max() <= 1
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -256,6 +256,7 @@ def places_of_the_best(questions, seed):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* every time")
+@pytest.mark.filterwarnings('ignore:looks="once"')
 def test_questions_about_the_top_leave_fewer_places_open_there_than_chance():
     def asked(board, rng):
         questions = board.ask(200, objective="top", per_pair=10)
@@ -293,6 +294,7 @@ def rounds_of_votes(looks, seed, n_items=8, n_rounds=12):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings('ignore:looks="once"')
 def test_looks_at_votes_that_were_asked_for_show_equals_in_an_order_once_not_any():
     once, always = (
         np.mean([rounds_of_votes(looks, seed) for seed in range(60)])

@@ -195,3 +195,17 @@ def test_missing_values_of_frames_are_named():
     frame.loc[1, "left"] = pd.NA
     with pytest.raises(ValueError, match="left in every row, got <NA> in row 1"):
         read_votes(frame)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("winner", ["model_a", "left", "tie"], r"votes\['winner'\] must hold labels"),
+        ("winner", ["model_a", None, "tie"], "must have winner in every row"),
+        ("model_a", ["x", None, "y"], "must have model_a in every row"),
+    ],
+)
+def test_errors_name_the_columns_of_arenas(column, values, message):
+    votes = {"model_a": list("xyx"), "model_b": list("zzz"), "winner": ["tie"] * 3}
+    with pytest.raises(ValueError, match=message):
+        read_votes(votes | {column: values})
