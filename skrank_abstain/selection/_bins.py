@@ -27,6 +27,7 @@ from skrank_abstain.selection._engine import (
 from skrank_abstain.selection._tally import Tally
 from skrank_abstain.tie_models import BinModel, expected_losses
 
+
 @dataclass(frozen=True)
 class BinRegion(Value):
     """The surest pairs of bins, up to a place in their order.
@@ -91,7 +92,7 @@ class BinEngine(RiskEngine):
         self._tolerance = tolerance
         number = np.arange(model.table_.shape[0])
         n = number.size + 1
-        self._proba = np.pad(model.table_, ((0, 1), (0, 1), (0, 0)))
+        self._proba: FloatArray = np.pad(model.table_, ((0, 1), (0, 1), (0, 0)))
         self._proba[:-1, -1] = self._proba[-1, :-1] = model.table_[number, number]
         # Without the last: no pair has two items of equal value in no bin.
         self._upper = tuple(index[:-1] for index in np.triu_indices(n))
@@ -106,7 +107,7 @@ class BinEngine(RiskEngine):
         strict = np.full((n, n), np.inf)
         of_order = np.where(lower, losses[:, :, 2], losses[:, :, 0])
         strict[:-1, :-1] = _monotone(of_order[:-1, :-1])
-        self._risk = np.minimum(strict, losses[:, :, 1])
+        self._risk: FloatArray = np.minimum(strict, losses[:, :, 1])
         order = np.where(lower, 1, -1)
         self._label = np.where(losses[:, :, 1] < strict, 0, order).astype(np.int64)
         self.highest = float(self._risk.max())
@@ -216,10 +217,19 @@ class BinEngine(RiskEngine):
         n_pairs, bins = pairs.left.size, self._model.bins(values)
         place, label = np.empty((2, n_pairs), dtype=np.int64)
         risk, proba = np.empty(n_pairs), np.empty((n_pairs, 3))
-        places = self._places(region.margin_of)[0]
-        tables = places, self._label, self._risk, self._proba
-        arrays = place, label, risk, proba
-        settle_bins(*pairs[:3], bins, self._tolerance, *tables, *arrays)
+        settle_bins(
+            *pairs[:3],
+            bins,
+            self._tolerance,
+            self._places(region.margin_of)[0],
+            self._label,
+            self._risk,
+            self._proba,
+            place,
+            label,
+            risk,
+            proba,
+        )
         accepted = place <= region.last
         if region.kappa < 1:
             accepted = draw_boundary(region.weight(place), region.seed, pairs)
@@ -318,8 +328,9 @@ class BinEngine(RiskEngine):
 
         On the diagonal: whether the higher values of a bin are, over its lower ones.
         """
-        place = self._places(region.margin_of)[0]
-        return np.tril((region.weight(place) == 1) & (self._label == 1))[:-1, :-1]
+        place = self._places(region.margin_of)[0][:-1, :-1]
+        accepted: BoolArray = region.weight(place) == 1
+        return np.tril(accepted & (self._label[:-1, :-1] == 1))
 
 
 def _is_semiorder(over: BoolArray, below: IntArray) -> bool:

@@ -323,7 +323,8 @@ class BinModel(TieModel):
 
     Subclasses write one hook: ``fit_bins`` sets ``edges_`` and ``table_``, which are
     checked. The item of the higher bin must be the more probable winner, or both
-    equally.
+    equally. Inside a bin the higher value is first, with the risk of the opposite
+    order; only equal values are a tie whatever the loss is.
 
     Attributes
     ----------
