@@ -43,8 +43,7 @@ class BALToR(SelectiveRanker):
     loss : {"misranking", "clear_order", "zero_one"} or array-like (3, 3), \
 default="misranking"
         With "misranking" only a wrong order costs, ``[[0, 0, 1], [1, 0, 1], [1, 0,
-        0]]``, and only equal scores, or those in one bin of the tie model, are
-        predicted a tie. With "clear_order" an order of
+        0]]``, and only equal scores are predicted a tie. With "clear_order" an order of
         equals is a mistake and a tie hardly an answer, ``[[0, 1, 1], [10, 0, 10], [1,
         1, 0]]``. With "zero_one", the loss of [1]_, a tie is an answer like the others.
         A matrix has a row per prediction and a column per truth, both in the order -1,

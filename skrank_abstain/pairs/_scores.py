@@ -568,6 +568,7 @@ def weigh_bins(
     edges: FloatArray,
     group: IntArray,
     n_groups: int,
+    tolerance: float,
     *,
     by_query: bool = False,
     weight: FloatArray | None = None,
@@ -579,9 +580,12 @@ def weigh_bins(
     scores : Scores
     edges : ndarray of shape (n_bins - 1,), float64
         Between the bins; a value on an edge belongs to the upper bin.
-    group : ndarray of shape (n_bins, n_bins), int
-        Group of each pair of bins (lower, higher); negative for none.
+    group : ndarray of shape (n_bins + 1, n_bins + 1), int
+        Group of each pair of bins (lower, higher); with the last one in place of the
+        higher bin, that of the pairs of equal values of a bin.
     n_groups : int
+    tolerance : float
+        Closer values of a bin count as equal.
     by_query : bool, default=False
     weight : ndarray of shape (n_rows,), default=None
         As in ``count_outcomes``.
@@ -589,18 +593,21 @@ def weigh_bins(
     Returns
     -------
     totals : ndarray of shape (n_queries or 1, n_groups, 4), float64
-        Higher bin preferred, tied, lower bin preferred, and untied pairs of one bin.
+        Higher value preferred, tied, lower value preferred, and untied pairs of equal
+        values.
     """
     from skrank_abstain._kernels.bin_pairs import weigh_groups
 
     here = scores.ascending
     return weigh_groups(
+        here.value,
         np.searchsorted(edges, here.value, side="right"),
         here.grades,
-        np.ones(here.value.size) if weight is None else weight[here.rows],
+        None if weight is None else weight[here.rows],
         here.offsets,
         group.astype(np.int64),
         n_groups,
+        tolerance,
         by_query=by_query,
     )
 

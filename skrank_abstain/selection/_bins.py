@@ -1,7 +1,7 @@
 """Engine of models that are constant on bins: a table of pairs of bins."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +9,13 @@ from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs import Scores, check_graph_size, semiorder_graph, weigh_bins
+from skrank_abstain.pairs import (
+    Queries,
+    Scores,
+    check_graph_size,
+    semiorder_graph,
+    weigh_bins,
+)
 from skrank_abstain.selection._engine import (
     Classes,
     DecisionArrays,
@@ -66,33 +72,43 @@ class BinEngine(RiskEngine):
     it. Regions by a margin have an order of their own. Where risks are equal, orders of
     items far apart come first and ties last.
 
+    Inside a bin the higher value is first, with the risk of the opposite order. The
+    pairs of equal values of a bin, which carry no order, stand in the tables as the
+    pairs of this bin and one more behind the last.
+
     Parameters
     ----------
     model : BinModel
         Fitted.
     loss : ndarray of shape (3, 3)
         Mirror-symmetric loss.
+    tolerance : float
+        Values of one bin this close are equal.
     """
 
-    def __init__(self, model: BinModel, loss: FloatArray) -> None:
+    def __init__(self, model: BinModel, loss: FloatArray, tolerance: float) -> None:
         self._model = model
         self.loss = loss
-        n_bins = model.table_.shape[0]
-        self._upper = np.triu_indices(n_bins)
-        losses = expected_losses(model.table_.reshape(-1, 3), loss)
-        losses = losses.reshape(n_bins, n_bins, 3)
+        self._tolerance = tolerance
+        number = np.arange(model.table_.shape[0])
+        n = number.size + 1
+        self._proba: FloatArray = np.pad(model.table_, ((0, 1), (0, 1), (0, 0)))
+        self._proba[:-1, -1] = self._proba[-1, :-1] = model.table_[number, number]
+        # Without the last: no pair has two items of equal value in no bin.
+        self._upper = tuple(index[:-1] for index in np.triu_indices(n))
+        losses = expected_losses(self._proba.reshape(-1, 3), loss).reshape(n, n, 3)
         # Tables are mirrored up to rounding; decisions must be mirrored exactly.
-        lower = np.tri(n_bins, dtype=bool)[:, :, None]
-        losses = np.where(lower, losses, np.swapaxes(losses, 0, 1)[:, :, ::-1])
-        number = np.arange(n_bins)
-        # An order always favours the higher bin, which wins at least as probably as
-        # the lower one. Items of one bin carry no order: their label is a tie, their
-        # risk the expected loss of that answer.
-        order = np.sign(number[:, None] - number[None, :])
-        strict = np.take_along_axis(losses, order[:, :, None] + 1, axis=2)[:, :, 0]
-        strict = _monotone(strict)
-        strict[number, number] = np.inf
-        self._risk = np.minimum(strict, losses[:, :, 1])
+        lower = np.tri(n, dtype=bool)
+        losses = np.where(
+            lower[:, :, None], losses, np.swapaxes(losses, 0, 1)[:, :, ::-1]
+        )
+        # An order always favours the higher value, which wins at least as probably as
+        # the lower one.
+        strict = np.full((n, n), np.inf)
+        of_order = np.where(lower, losses[:, :, 2], losses[:, :, 0])
+        strict[:-1, :-1] = _monotone(of_order[:-1, :-1])
+        self._risk: FloatArray = np.minimum(strict, losses[:, :, 1])
+        order = np.where(lower, 1, -1)
         self._label = np.where(losses[:, :, 1] < strict, 0, order).astype(np.int64)
         self.highest = float(self._risk.max())
         self._orders_by: dict[float | None, tuple[IntArray, FloatArray]] = {}
@@ -100,7 +116,7 @@ class BinEngine(RiskEngine):
     def _places(self, margin_of: float | None = None) -> tuple[IntArray, FloatArray]:
         """Return the place of each two bins, the surest first, and the risk there.
 
-        Shapes (n_bins, n_bins) and (n_places,).
+        Shapes (n_bins + 1, n_bins + 1), equal values last, and (n_places,).
         """
         if margin_of in self._orders_by:
             return self._orders_by[margin_of]
@@ -109,16 +125,16 @@ class BinEngine(RiskEngine):
         new = (np.diff(risks[order]) > 0) | (np.diff(near[order]) > 0)
         ranks = np.empty(order.size, dtype=np.int64)
         ranks[order] = np.append(0, np.cumsum(new))
-        place = np.empty(self._risk.shape, dtype=np.int64)
+        place = np.zeros(self._risk.shape, dtype=np.int64)
         place[self._upper] = place.T[self._upper] = ranks
         self._orders_by[margin_of] = place, risks[order][np.append(True, new)]
         return self._orders_by[margin_of]
 
     def _by(self, margin_of: float | None) -> FloatArray:
-        """Return what a threshold is compared with, (n_bins, n_bins)."""
+        """Return what a threshold is compared with, (n_bins + 1, n_bins + 1)."""
         if margin_of is None:
             return self._risk
-        return margins(self._model.table_, self._label, margin_of)
+        return margins(self._proba, self._label, margin_of)
 
     def below(self, risk: float, margin_of: float | None = None) -> BinRegion:
         last = np.searchsorted(self._places(margin_of)[1], risk, side="right") - 1
@@ -137,7 +153,10 @@ class BinEngine(RiskEngine):
         known = scores.ascending.known
         # Setting and describing a threshold count the same pairs several times.
         if self not in known:
-            known[self] = self._model.count_pairs(scores)
+            group = np.zeros(self._risk.shape, dtype=np.int64)
+            group[self._upper] = number = np.arange(self._upper[0].size)
+            table = self._model.edges_, group, number.size, self._tolerance
+            known[self] = weigh_bins(scores, *table)[0]
         counts: FloatArray = known[self]
         return counts
 
@@ -146,7 +165,7 @@ class BinEngine(RiskEngine):
 
         Returns
         -------
-        nearness : ndarray of shape (n_bins, n_bins), float64
+        nearness : ndarray of shape (n_bins + 1, n_bins + 1), float64
             Minus the gap of the bins' middles where an order is predicted, the
             gap where a tie is.
         """
@@ -156,7 +175,7 @@ class BinEngine(RiskEngine):
             # The outermost bins, which have one edge, are as wide as their neighbours.
             edges = np.pad(edges, 1, mode="reflect", reflect_type="odd")
             centre = (edges[:-1] + edges[1:]) / 2
-        gap = np.abs(centre[:, None] - centre[None, :])
+        gap = np.pad(np.abs(centre[:, None] - centre[None, :]), (0, 1))
         return np.where(self._label == 0, gap, -gap)
 
     def _classes(self, regions: Sequence[BinRegion]) -> Classes:
@@ -174,7 +193,7 @@ class BinEngine(RiskEngine):
     def _count(
         self, classes: Classes, scores: Scores, weight: FloatArray | None
     ) -> FloatArray:
-        table = self._model.edges_, classes.split, classes.tie.size
+        table = self._model.edges_, classes.split, classes.tie.size, self._tolerance
         return weigh_bins(scores, *table, by_query=True, weight=weight)
 
     def _mass(self, classes: Classes, scores: Scores) -> FloatArray:
@@ -193,31 +212,52 @@ class BinEngine(RiskEngine):
     def _decide(
         self, region: BinRegion, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
-        bins = self._model.bins(values)
-        pair = bins[pairs.left] * self._risk.shape[0] + bins[pairs.right]
-        place = self._places(region.margin_of)[0].reshape(-1)[pair]
+        from skrank_abstain._kernels.filling import settle_bins
+
+        n_pairs, bins = pairs.left.size, self._model.bins(values)
+        place, label = np.empty((2, n_pairs), dtype=np.int64)
+        risk, proba = np.empty(n_pairs), np.empty((n_pairs, 3))
+        settle_bins(
+            *pairs[:3],
+            bins,
+            self._tolerance,
+            self._places(region.margin_of)[0],
+            self._label,
+            self._risk,
+            self._proba,
+            place,
+            label,
+            risk,
+            proba,
+        )
         accepted = place <= region.last
         if region.kappa < 1:
             accepted = draw_boundary(region.weight(place), region.seed, pairs)
-        return DecisionArrays(
-            label=self._label.reshape(-1)[pair],
-            accepted=accepted,
-            risk=self._risk.reshape(-1)[pair],
-            proba=self._model.table_.reshape(-1, 3)[pair],
-        )
+        return DecisionArrays(label, accepted, risk, proba)
 
     def _ranks(self, region: BinRegion, scores: Scores) -> IntArray:
-        over = self._over(region)
+        over, bins = self._over(region), self._model.bins(scores.value)
+        found = self._ranks_across(np.tril(over, -1), bins, scores)
+        # What follows through other bins goes by the bins, and what follows inside a
+        # bin by the values: the two add up.
+        offsets, within = self._within(over, bins, scores)
+        found += within - 1
+        found[:, 1] -= np.repeat(np.diff(offsets) - 1, np.diff(offsets))
+        bounds = np.empty_like(found)
+        bounds[scores.rows] = found
+        return bounds
+
+    def _ranks_across(
+        self, over: BoolArray, bins: IntArray, scores: Scores
+    ) -> IntArray:
+        """Return the ranks, (n_items, 2) by position, that orders of bins leave."""
         below = over.sum(axis=1)
-        bins = self._model.bins(scores.value)
-        bounds = np.empty((bins.size, 2), dtype=np.int64)
         if not _is_semiorder(over, below):
             # Items far apart may be called a tie where closer ones are ordered: orders
             # that follow through other items are found query by query.
             from skrank_abstain._kernels.closing import ranks_of_bins
 
-            bounds[scores.rows] = ranks_of_bins(bins, scores.offsets, over)
-            return bounds
+            return ranks_of_bins(bins, scores.offsets, over)
         n_bins = below.size
         above = np.searchsorted(below, np.arange(n_bins), side="right")
         query, offsets = scores.queries.codes, scores.offsets
@@ -226,20 +266,36 @@ class BinEngine(RiskEngine):
         start, stop = offsets[query], offsets[query + 1]
         n_below = np.searchsorted(key, place + below[bins]) - start
         n_above = stop - np.searchsorted(key, place + above[bins])
-        bounds[scores.rows, 0] = 1 + n_above
-        bounds[scores.rows, 1] = stop - start - n_below
-        return bounds
+        return np.stack([1 + n_above, stop - start - n_below], axis=1)
+
+    def _within(
+        self, over: BoolArray, bins: IntArray, scores: Scores
+    ) -> tuple[IntArray, IntArray]:
+        """Return where the items of one query and one bin begin, and their ranks there.
+
+        Ranks, (n_items, 2) by position, are those that orders inside the bin leave.
+        """
+        from skrank_abstain._kernels.gaps import rank_bounds
+
+        new = np.append(True, bins[1:] != bins[:-1])[: bins.size]
+        new[scores.offsets[:-1]] = True
+        offsets = np.append(np.flatnonzero(new), bins.size)
+        beyond = float(np.nextafter(self._tolerance, np.inf))
+        bounds = rank_bounds(scores.value, offsets, beyond)
+        free = ~over.diagonal()[bins]
+        bounds[free, 0] = 1
+        bounds[free, 1] = np.repeat(np.diff(offsets), np.diff(offsets))[free]
+        return offsets, bounds
 
     def _graph(self, region: BinRegion, scores: Scores) -> csr_array:
         from skrank_abstain._kernels.closing import reduced_orders
 
-        over = self._over(region)
+        over, rows = self._over(region), scores.rows
         if _is_semiorder(over, over.sum(axis=1)):
             return semiorder_graph(scores, self._ranks(region, scores))
         bins = self._model.bins(scores.value)
-        new = np.append(True, bins[1:] != bins[:-1])[: bins.size]
-        new[scores.offsets[:-1]] = True
-        first = np.flatnonzero(new)  # of the items of one query and one bin: a group
+        offsets, within = self._within(over, bins, scores)
+        first, sizes = offsets[:-1], np.diff(offsets)
         starts = np.searchsorted(first, scores.offsets)
         higher, lower = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for start, stop in pairwise(starts):
@@ -249,20 +305,32 @@ class BinEngine(RiskEngine):
         entries = np.concatenate(higher), np.concatenate(lower)
         ones = np.ones(entries[0].size, dtype=bool)
         groups = csr_array((ones, entries), shape=(first.size, first.size))
-        # Each item of a group has the orders of the group.
-        group = np.cumsum(new) - 1
-        size = np.bincount(group)
-        check_graph_size(int((size[entries[0]] * size[entries[1]]).sum()))
-        member = csr_array(
-            (np.ones(bins.size, bool), (scores.rows, group)),
-            shape=(bins.size, first.size),
+        # An order of two bins joins the last of the higher one and the first of the
+        # lower one: it follows for the items above and below these.
+        ends = within[:, 1] == np.repeat(sizes, sizes), within[:, 0] == 1
+        group = np.repeat(np.arange(first.size), sizes)
+        size = [np.bincount(group[end], minlength=first.size) for end in ends]
+        check_graph_size(int((size[0][entries[0]] * size[1][entries[1]]).sum()))
+        last, top = (
+            csr_array(
+                (np.ones(int(end.sum()), bool), (rows[end], group[end])),
+                shape=(rows.size, first.size),
+            )
+            for end in ends
         )
-        return member @ groups @ member.T
+        bounds = np.empty_like(within)
+        bounds[rows] = within
+        blocks = replace(scores, queries=Queries.of_sizes(sizes))
+        return last @ groups @ top.T + semiorder_graph(blocks, bounds)
 
     def _over(self, region: BinRegion) -> BoolArray:
-        """Return which bin is accepted over which lower one, (n_bins, n_bins)."""
-        place = self._places(region.margin_of)[0]
-        return np.tril((region.weight(place) == 1) & (self._label == 1))
+        """Return which bin is accepted over which lower one, (n_bins, n_bins).
+
+        On the diagonal: whether the higher values of a bin are, over its lower ones.
+        """
+        place = self._places(region.margin_of)[0][:-1, :-1]
+        accepted: BoolArray = region.weight(place) == 1
+        return np.tril(accepted & (self._label[:-1, :-1] == 1))
 
 
 def _is_semiorder(over: BoolArray, below: IntArray) -> bool:
@@ -287,9 +355,9 @@ def _monotone(risk: FloatArray) -> FloatArray:
     risk : ndarray of shape (n_bins, n_bins), float64
         As it was, if more than rounding stands between it and monotony.
     """
-    lower = np.tri(risk.shape[0], k=-1, dtype=bool)
+    lower = np.tri(risk.shape[0], dtype=bool)
     falling = np.minimum.accumulate(np.where(lower, risk, np.inf), axis=0)
     smooth = np.maximum.accumulate(falling, axis=1)
-    smooth = np.where(lower, smooth, np.where(lower.T, smooth.T, risk))
+    smooth = np.where(lower, smooth, smooth.T)
     rounding = 16 * np.finfo(np.float64).eps * risk.max()
     return smooth if np.abs(smooth - risk).max() <= rounding else risk

@@ -460,10 +460,10 @@ def risk_engine(model: TieModel, loss: FloatArray, items: Scores) -> RiskEngine:
     TypeError
         If the model is neither a model of the score difference nor one of bins.
     """
+    tolerance = EQUAL * items.largest_value
     if isinstance(model, BinModel):
-        return BinEngine(model, loss)
+        return BinEngine(model, loss, tolerance)
     if isinstance(model, DifferenceModel):
-        tolerance = EQUAL * items.largest_value
         return GapEngine(model, loss, largest_gap(items), tolerance)
     raise TypeError(
         "tie_model must be a DifferenceModel or a BinModel, which say how its pairs "

@@ -51,7 +51,7 @@ class GradedRelevance(BinModel):
     tied if both items have the same grade. So two low-scored items, both probably
     irrelevant, are more often tied than two middling ones with the same difference; no
     model of the difference alone can express that. Scores are divided into up to 256
-    bins, and two scores in one bin are called a tie, like equal scores.
+    bins; inside a bin the higher score is first, with the risk of the opposite order.
 
     Parameters
     ----------

@@ -28,7 +28,6 @@ from skrank_abstain.pairs import (
     group_queries,
     largest_gap,
     outcomes_of,
-    weigh_bins,
 )
 
 #: Tolerance of all checks that compare the probabilities of the two orders.
@@ -324,7 +323,8 @@ class BinModel(TieModel):
 
     Subclasses write one hook: ``fit_bins`` sets ``edges_`` and ``table_``, which are
     checked. The item of the higher bin must be the more probable winner, or both
-    equally.
+    equally. Inside a bin the higher value is first, with the risk of the opposite
+    order; only equal values are a tie whatever the loss is.
 
     Attributes
     ----------
@@ -421,29 +421,6 @@ class BinModel(TieModel):
         bins : ndarray of shape (n_items,), int64
         """
         return np.searchsorted(self.edges_, values, side="right").astype(np.int64)
-
-    def count_pairs(self, items: Scores) -> FloatArray:
-        """Count the pairs of each pair of bins by outcome.
-
-        Parameters
-        ----------
-        items : Scores
-            With relevance.
-
-        Returns
-        -------
-        counts : ndarray of shape (n_bins * (n_bins + 1) / 2, 4), float64
-            Pairs of bins (lower, higher) in the order of ``np.triu_indices``;
-            higher bin preferred, tied, lower bin preferred, and untied pairs of one
-            bin.
-        """
-        n_bins = self.table_.shape[0]
-        # Items are sorted: the later item of a pair is never in the lower bin.
-        group = np.full((n_bins, n_bins), -1)
-        n_groups = n_bins * (n_bins + 1) // 2
-        group[np.triu_indices(n_bins)] = np.arange(n_groups)
-        counts = weigh_bins(items, self.edges_, group, n_groups)
-        return counts.reshape(n_groups, 4)
 
     def _proba(self, left: FloatArray, right: FloatArray) -> FloatArray:
         proba: FloatArray = self.table_[self.bins(left), self.bins(right)]

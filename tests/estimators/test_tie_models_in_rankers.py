@@ -81,7 +81,10 @@ def acceptance(ranker, X, qid, decisions):
     values = ranker._scored(X, qid).value
     bins = ranker.tie_model_.bins(values)
     place, _ = ranker._calibration.engine._places()
-    return ranker._region.weight(place[bins[decisions.left], bins[decisions.right]])
+    left, right = decisions.left, decisions.right
+    # Equal values stand in the last column.
+    equal = values[left] == values[right]
+    return ranker._region.weight(place[bins[left], np.where(equal, -1, bins[right])])
 
 
 # Decisions

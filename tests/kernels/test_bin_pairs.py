@@ -10,23 +10,19 @@ from skrank_abstain._kernels import threads as _threads
 from skrank_abstain._kernels.bin_pairs import weigh_groups
 
 
-def reference(bins, grades, weights, offsets, group, n_groups):
+def reference(values, bins, grades, weights, offsets, group, n_groups, tolerance):
     """Sum pair by pair from the definition."""
+    weights = np.ones(values.size) if weights is None else weights
     totals = np.zeros((offsets.size - 1, n_groups, 4))
     for q in range(offsets.size - 1):
         for i in range(offsets[q], offsets[q + 1]):
             for j in range(offsets[q], i):
-                low, high = (j, i) if bins[j] <= bins[i] else (i, j)
-                place = group[bins[low], bins[high]]
-                if place < 0:
-                    continue
+                low, high = (j, i) if values[j] <= values[i] else (i, j)
+                same = bins[i] == bins[j] and values[high] - values[low] <= tolerance
+                # The pairs of equal values of a bin come last.
+                place = group[bins[low], -1 if same else bins[high]]
                 order = np.sign(grades[high] - grades[low])
-                if order == 0:
-                    column = 1
-                elif bins[i] == bins[j]:
-                    column = 3
-                else:
-                    column = 0 if order > 0 else 2
+                column = 3 if order and same else 1 - order
                 totals[q, place, column] += weights[i] * weights[j]
     return totals
 
@@ -38,17 +34,20 @@ def celled(draw):
     seed = draw(st.integers(0, 10**6))
     n_grades = draw(st.sampled_from([1, 3, 1000]))
     rng = np.random.default_rng(seed)
-    bins = [np.sort(rng.integers(0, n_bins, size)) for size in sizes]
+    # Multiples of 1/4, some of them equal.
+    values = [np.sort(rng.integers(0, 4 * n_bins, size)) / 4 for size in sizes]
+    values = np.concatenate(values)
     n = sum(sizes)
     n_groups = draw(st.integers(1, 3))
-    group = rng.integers(-1, n_groups, (n_bins, n_bins))
     return (
-        np.concatenate(bins).astype(np.int64),
+        values,
+        values.astype(np.int64),
         rng.integers(0, n_grades, n),
-        rng.integers(0, 4, n).astype(float),
+        draw(st.sampled_from([None, rng.integers(0, 4, n).astype(float)])),
         np.concatenate([[0], np.cumsum(sizes)]),
-        group,
+        rng.integers(0, n_groups, (n_bins + 1, n_bins + 1)),
         n_groups,
+        draw(st.sampled_from([0.0, 0.25])),
     )
 
 
@@ -66,11 +65,10 @@ def test_totals_are_those_of_every_pair(case):
 def test_threads_do_not_matter(monkeypatch):
     scores, grades, offsets = random_queries(50, 40, None)
     bins = np.clip(scores.astype(np.int64), 0, 5)
-    bins = np.concatenate([np.sort(bins[a:b]) for a, b in itertools.pairwise(offsets)])
     weights = np.random.default_rng(0).random(bins.size)
-    group = np.arange(36).reshape(6, 6)
+    group = np.arange(49).reshape(7, 7)
     monkeypatch.setattr(_threads, "MIN_COST", 100.0)
-    data = bins, grades, weights, offsets, group, 36
+    data = scores, bins, grades, weights, offsets, group, 49, 0.0
     monkeypatch.setattr(_threads, "n_threads", lambda: 8)
     eight = weigh_groups(*data, by_query=False)
     monkeypatch.setattr(_threads, "n_threads", lambda: 1)

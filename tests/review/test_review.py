@@ -444,7 +444,7 @@ def test_only_orders_matter_where_only_a_wrong_order_costs():
     ranker = fit(loss="misranking")
     review = ranker.review(*INPUT)
     decisions = review.decisions
-    # Only items of one bin are called a tie; no such pair is decided.
+    # Only equal scores are called a tie; no such pair is decided.
     ordered = decisions.label != 0
     assert ordered.mean() > 0.98
     assert not decisions.decided_tie.any()

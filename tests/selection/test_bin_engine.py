@@ -10,11 +10,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scored import at_coverage, mass_of, scored, totals_of
 from selection.bins import (
+    MISRANKING,
     ZERO_ONE,
     FixedCells,
     any_cases,
+    are_equal,
     cases,
     decide,
+    engine_of,
     keys_of,
     labelled,
 )
@@ -22,7 +25,6 @@ from strategies import COVERAGES
 
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.selection import PairTotals, decide_pairs, decide_queries
-from skrank_abstain.selection._bins import BinEngine
 
 
 def every_pair(queries):
@@ -33,7 +35,7 @@ def every_pair(queries):
 @given(cases())
 def test_labels_risks_and_probabilities_are_those_of_the_table(case):
     model, loss, s, _, queries = case
-    risk = BinEngine(model, loss)
+    risk = engine_of(model, loss)
     decisions = decide(risk, risk.below(np.inf), case)
     assert list(zip(decisions.left, decisions.right, strict=True)) == list(
         every_pair(queries)
@@ -44,36 +46,59 @@ def test_labels_risks_and_probabilities_are_those_of_the_table(case):
         proba = model.table_[number[i], number[j]]
         assert decisions.proba[row].tolist() == proba.tolist()
         by_definition = reference.expected_losses(proba, loss)
-        same = number[i] == number[j]
+        same = are_equal(model, s[i], s[j])
         best, least = reference.bayes_decision(proba, loss, same)
         assert decisions.risk[row] == pytest.approx(least, abs=1e-14)
         assert decisions.risk[row] <= risk.highest
-        order = reference.label(number[i] - number[j])
-        assert decisions.label[row] in (0, order)
         if same:
+            assert decisions.label[row] == 0
             assert decisions.risk[row] == pytest.approx(by_definition[1], abs=1e-14)
         else:
+            # Inside a bin, too, the higher score is first.
+            assert decisions.label[row] in (0, reference.label(s[i] - s[j]))
             chosen = by_definition[decisions.label[row] + 1]
             assert chosen == pytest.approx(min(by_definition), abs=1e-14)
             if proba[0] != proba[2]:
                 assert decisions.label[row] == best
 
 
-def test_items_of_one_cell_carry_no_order():
-    # Within the bin both orders are more probable than a tie.
-    table = np.array([[[0.45, 0.1, 0.45]]])
-    risk = BinEngine(FixedCells(np.empty(0), table), ZERO_ONE)
-    queries = group_queries(None, 2)
-    decisions = decide_queries(risk, risk.below(1.0), np.array([1.0, 0.0]), queries)
-    assert decisions.label.tolist() == [0]
-    assert decisions.risk.tolist() == [0.45 + 0.45]
-    assert risk.highest == 0.45 + 0.45
+CLEAR_ORDER = np.array([[0, 1, 1], [10, 0, 10], [1, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("proba", "loss", "label", "risk"),
+    [
+        # The order: a tie would be wrong twice as often.
+        ([0.2, 0.6, 0.2], MISRANKING, 1, 0.2),
+        ([0.45, 0.1, 0.45], MISRANKING, 1, 0.45),
+        # The more probable answer.
+        ([0.2, 0.6, 0.2], ZERO_ONE, 0, 0.2 + 0.2),
+        ([0.45, 0.1, 0.45], ZERO_ONE, 1, 0.45 + 0.1),
+        # A tie is hardly ever an answer here, and one is wrong about equals.
+        ([0.2, 0.6, 0.2], CLEAR_ORDER, 1, 0.2 + 0.6),
+        ([0.02, 0.96, 0.02], CLEAR_ORDER, 0, 10 * (0.02 + 0.02)),
+    ],
+)
+def test_inside_a_bin_the_higher_value_is_first(proba, loss, label, risk):
+    engine = engine_of(FixedCells(np.empty(0), np.array([[proba]])), loss)
+    s, queries = np.array([1.0, 0.0, 1.0]), group_queries(None, 3)
+    decisions = decide_queries(engine, engine.below(np.inf), s, queries)
+    of_tie = loss[1, 0] * (proba[0] + proba[2])
+    # Only equal values are a tie whatever the loss is.
+    assert decisions.label.tolist() == [label, 0, -label]
+    np.testing.assert_allclose(decisions.risk, [risk, of_tie, risk], rtol=1e-15)
+    assert decisions.proba.tolist() == [proba] * 3
+    assert engine.highest == pytest.approx(max(risk, of_tie), rel=1e-15)
+    # Three places: the middle one is that of equal values, or orders come first.
+    ranks = engine.ranks(engine.below(risk), scored(s, queries))
+    expected = [[1, 2], [3, 3], [1, 2]] if label else [[1, 3]] * 3
+    assert ranks.tolist() == expected
 
 
 def test_equal_chances_follow_the_scores():
     # Two bins that the model cannot tell apart, hardly ever tied.
     table = np.tile([0.45, 0.1, 0.45], (2, 2, 1))
-    risk = BinEngine(FixedCells(np.array([1.0]), table), ZERO_ONE)
+    risk = engine_of(FixedCells(np.array([1.0]), table), ZERO_ONE)
     decisions = decide_queries(
         risk, risk.below(1.0), np.array([2.0, 0.0]), group_queries(None, 2)
     )
@@ -82,7 +107,7 @@ def test_equal_chances_follow_the_scores():
 
 @given(cases(), COVERAGES)
 def test_the_threshold_is_the_order_statistic_of_the_pair_risks(case, coverage):
-    risk = BinEngine(case[0], case[1])
+    risk = engine_of(case[0], case[1])
     items = labelled(case)
     every = decide(risk, risk.below(np.inf), case).risk
     region = at_coverage(risk, items, coverage)
@@ -99,7 +124,7 @@ def test_the_threshold_is_the_order_statistic_of_the_pair_risks(case, coverage):
 def test_pairs_of_equal_risk_are_taken_by_gap(case, coverage):
     assume(coverage < 1)
     model, loss, s, _, _ = case
-    risk = BinEngine(model, loss)
+    risk = engine_of(model, loss)
     region = at_coverage(risk, labelled(case), coverage)
     decisions = decide(risk, region, case)
     bins = model.bins(s)
@@ -131,7 +156,7 @@ def test_pairs_of_equal_risk_are_taken_by_gap(case, coverage):
 def test_equal_risks_do_not_make_the_coverage_jump():
     # Everything is tied, and equally sure: 1, 2, 3 ... bins apart.
     table = np.tile([0.0, 1.0, 0.0], (20, 20, 1))
-    risk = BinEngine(FixedCells(np.arange(1.0, 20.0), table), ZERO_ONE)
+    risk = engine_of(FixedCells(np.arange(1.0, 20.0), table), ZERO_ONE)
     s = np.arange(20.0)
     items = scored(s, group_queries(None, 20), np.zeros(20))
     region = at_coverage(risk, items, 0.1)
@@ -143,7 +168,7 @@ def test_equal_risks_do_not_make_the_coverage_jump():
 
 @given(cases(), st.floats(0.01, 0.99))
 def test_the_linear_quantile_is_that_of_numpy(case, coverage):
-    risk = BinEngine(case[0], case[1])
+    risk = engine_of(case[0], case[1])
     every = decide(risk, risk.below(np.inf), case).risk
     region = at_coverage(risk, labelled(case), coverage, quantile="linear")
     assert region.risk == pytest.approx(np.quantile(every, coverage), rel=1e-9)
@@ -153,7 +178,7 @@ def test_the_linear_quantile_is_that_of_numpy(case, coverage):
 
 @given(cases())
 def test_full_coverage_accepts_also_what_calibration_never_saw(case):
-    risk = BinEngine(case[0], case[1])
+    risk = engine_of(case[0], case[1])
     region = at_coverage(risk, labelled(case), 1.0)
     assert region.risk == risk.highest
     assert (region.weight(risk._places()[0]) == 1).all()
@@ -162,7 +187,7 @@ def test_full_coverage_accepts_also_what_calibration_never_saw(case):
 @given(cases(), COVERAGES)
 def test_a_randomised_boundary_makes_the_coverage_exact(case, coverage):
     model, loss, s, _, queries = case
-    risk = BinEngine(model, loss)
+    risk = engine_of(model, loss)
     items = labelled(case)
     plain = at_coverage(risk, items, coverage)
     region = at_coverage(risk, items, coverage, boundary="randomize", seed=3)
@@ -183,7 +208,7 @@ def test_a_randomised_boundary_makes_the_coverage_exact(case, coverage):
 def test_draws_on_the_boundary_have_the_share_that_they_should():
     n = 400
     model = FixedCells(np.empty(0), np.array([[[0.25, 0.5, 0.25]]]))
-    risk = BinEngine(model, ZERO_ONE)
+    risk = engine_of(model, ZERO_ONE)
     s = np.random.default_rng(0).normal(size=n)
     queries = group_queries(None, n)
     items = scored(s, queries, np.zeros(n))
@@ -205,7 +230,7 @@ def test_draws_on_the_boundary_have_the_share_that_they_should():
 @given(cases(), st.integers(0, 10**6))
 def test_orientation_and_order_of_rows_do_not_matter(case, seed):
     model, loss, s, _, queries = case
-    risk = BinEngine(model, loss)
+    risk = engine_of(model, loss)
     region = at_coverage(risk, labelled(case), 0.5)
     decisions = decide(risk, region, case)
     turned = decide_pairs(risk, region, s, queries, decisions.right, decisions.left)
@@ -226,7 +251,7 @@ def test_orientation_and_order_of_rows_do_not_matter(case, seed):
 @given(cases(), COVERAGES, st.sampled_from(["accept", "randomize"]), st.booleans())
 def test_totals_add_up_the_pairs_of_each_query(case, coverage, boundary, weighted):
     model, loss, s, y, queries = case
-    risk = BinEngine(model, loss)
+    risk = engine_of(model, loss)
     items = labelled(case)
     region = at_coverage(risk, items, coverage, boundary=boundary)
     expected_mass = totals_of(risk, region, items).accepted.sum()
@@ -268,7 +293,7 @@ def test_totals_add_up_the_pairs_of_each_query(case, coverage, boundary, weighte
 @given(cases())
 def test_the_profile_has_every_risk(case):
     model, loss, _, y, queries = case
-    risk = BinEngine(model, loss)
+    risk = engine_of(model, loss)
     decisions = decide(risk, risk.below(np.inf), case)
     truth = np.array([reference.label(y[i] - y[j]) for i, j in every_pair(queries)])
     profile = risk.tally(labelled(case)).profile()

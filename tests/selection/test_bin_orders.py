@@ -6,7 +6,15 @@ import reference
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scored import at_coverage, scored
-from selection.bins import ZERO_ONE, FixedCells, any_cases, cases, decide, labelled
+from selection.bins import (
+    ZERO_ONE,
+    FixedCells,
+    any_cases,
+    cases,
+    decide,
+    engine_of,
+    labelled,
+)
 from strategies import COVERAGES
 
 from skrank_abstain.pairs import group_queries
@@ -32,7 +40,7 @@ def accepted_orders(decisions):
 
 @given(cases(), COVERAGES)
 def test_accepted_orders_have_no_cycle(case, coverage):
-    risk = BinEngine(case[0], case[1])
+    risk = engine_of(case[0], case[1])
     decisions = decide(risk, at_coverage(risk, labelled(case), coverage), case)
     for winner, loser in accepted_orders(decisions):
         # They never leave the order of the values, in which there is none.
@@ -42,7 +50,7 @@ def test_accepted_orders_have_no_cycle(case, coverage):
 @given(cases(), st.floats(0.02, 0.5), st.booleans())
 def test_below_a_half_accepted_orders_are_a_semiorder(case, threshold, exact):
     model, _, _, _, queries = case
-    risk = BinEngine(model, ZERO_ONE)
+    risk = engine_of(model, ZERO_ONE)
     if exact:
         # Thresholds are risks of pairs, where rounding would show.
         known = risk._risk[risk._risk <= 0.5]
@@ -92,7 +100,7 @@ def three_cells(middle_low, high_low, high_middle):
         [middle_low, SAME, high_middle[::-1]],
         [high_low, high_middle, SAME],
     ]
-    return BinEngine(FixedCells(np.array([1.0, 2.0]), np.array(table)), ZERO_ONE)
+    return engine_of(FixedCells(np.array([1.0, 2.0]), np.array(table)), ZERO_ONE)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +131,7 @@ def test_orders_that_are_no_semiorder_have_ranks_through_others(pairs, expected)
 def test_boundary_cells_count_as_abstained_in_rank_bounds():
     order, same = [0.1, 0.2, 0.7], [0.2, 0.6, 0.2]
     table = np.array([[same, order[::-1]], [order, same]])
-    risk = BinEngine(FixedCells(np.array([1.0]), table), ZERO_ONE)
+    risk = engine_of(FixedCells(np.array([1.0]), table), ZERO_ONE)
     items = scored(np.array([0.0, 1.0]), group_queries(None, 2))
     last = risk._places()[0][1, 0]
     half = BinRegion(0.3, last, kappa=0.5)
@@ -160,14 +168,15 @@ def test_rounding_never_breaks_the_semiorder(seed):
     y = np.clip(np.floor(2 * s + 0.3 * rng.logistic(size=n)), 0, 5)
     qid = np.repeat(np.arange(30), 50)
     model = GradedRelevance().fit(s, y, qid)
-    risk = BinEngine(model, ZERO_ONE)
-    orders = np.tril(risk._label == 1) & (risk._risk <= 0.5)
+    risk = BinEngine(model, ZERO_ONE, 0.0)
+    own_risk = risk._risk[:-1, :-1]
+    orders = np.tril(risk._label[:-1, :-1] == 1) & (own_risk <= 0.5)
     # A lower risk for a higher item, a higher one for a nearer item.
     inside = orders[1:] & orders[:-1]
-    assert (np.diff(risk._risk, axis=0)[inside] <= 0).all()
+    assert (np.diff(own_risk, axis=0)[inside] <= 0).all()
     inside = orders[:, 1:] & orders[:, :-1]
-    assert (np.diff(risk._risk, axis=1)[inside] >= 0).all()
-    for threshold in np.unique(risk._risk[orders])[::97]:
+    assert (np.diff(own_risk, axis=1)[inside] >= 0).all()
+    for threshold in np.unique(own_risk[orders])[::97]:
         assert _is_semiorder_at(risk, threshold)
 
 
@@ -176,21 +185,23 @@ def test_smoothing_changes_no_risk_by_more_than_rounding(case):
     model, loss, *_ = case
     proba = model.table_.reshape(-1, 3)
     number = np.arange(model.table_.shape[0])
-    same = np.equal.outer(number, number).ravel()
-    expected = [
-        reference.bayes_decision(row, loss, equal)[1]
-        for row, equal in zip(proba, same, strict=True)
-    ]
+    expected = [reference.bayes_decision(row, loss)[1] for row in proba]
     expected = np.reshape(expected, (number.size, number.size))
-    found = BinEngine(model, loss)._risk
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
+    found = engine_of(model, loss)._risk
     np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_allclose(found[:-1, :-1], expected, rtol=1e-13, atol=1e-14)
+    # Equal values.
+    expected = [
+        reference.bayes_decision(model.table_[k, k], loss, equal=True)[1]
+        for k in number
+    ]
+    np.testing.assert_allclose(found[-1, :-1], expected, rtol=1e-13, atol=1e-14)
 
 
 @given(cases(), COVERAGES)
 def test_the_graph_has_all_accepted_orders_as_its_closure(case, coverage):
     model, _, s, _, _ = case
-    risk = BinEngine(model, ZERO_ONE)
+    risk = engine_of(model, ZERO_ONE)
     queries = group_queries(None, s.size)
     items = scored(s, queries, np.zeros(s.size))
     region = at_coverage(risk, items, coverage)

@@ -1,11 +1,9 @@
-"""Models that are constant on bins: counting pairs, probabilities."""
+"""Models that are constant on bins: bins and probabilities."""
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from scored import scored
 
-from skrank_abstain.pairs import group_queries
 from skrank_abstain.tie_models import BinModel
 
 
@@ -37,64 +35,20 @@ def labelled(draw):
 
 def fitted(case):
     n_bins, scores, y, qid = case
-    model = FixedCells(n_bins).fit(scores, y, qid)
-    return model, scored(scores, group_queries(qid, scores.size), y)
-
-
-def pairs(qid):
-    return [
-        (i, j)
-        for i in range(len(qid))
-        for j in range(i + 1, len(qid))
-        if qid[i] == qid[j]
-    ]
+    return FixedCells(n_bins).fit(scores, y, qid)
 
 
 @given(labelled())
 def test_a_value_on_an_edge_belongs_to_the_cell_above(case):
-    model, _ = fitted(case)
+    model = fitted(case)
     for value, number in zip(case[1], model.bins(case[1]), strict=True):
         assert number == sum(value >= edge for edge in model.edges_)
 
 
 @given(labelled())
-def test_pairs_are_counted_by_cells_and_outcome(case):
-    model, items = fitted(case)
-    n_bins, scores, y, qid = case
-    expected = {
-        (low, high): [0.0] * 4 for low in range(n_bins) for high in range(low, n_bins)
-    }
-    bins = model.bins(scores)
-    for i, j in pairs(qid):
-        low, high = (i, j) if bins[i] <= bins[j] else (j, i)
-        outcome = np.sign(y[high] - y[low])
-        column = {1: 0, 0: 1, -1: 2}[outcome]
-        if outcome and bins[i] == bins[j]:
-            column = 3
-        expected[bins[low], bins[high]][column] += 1
-    counts = model.count_pairs(items)
-    assert counts.tolist() == list(expected.values())
-    assert counts.sum() == items.n_pairs
-
-
-@given(labelled())
 def test_swapping_the_items_mirrors_the_probabilities(case):
-    model, _ = fitted(case)
+    model = fitted(case)
     scores = case[1]
     one = model.proba(scores[:-1], scores[1:])
     other = model.proba(scores[1:], scores[:-1])
     np.testing.assert_array_equal(one, other[:, ::-1])
-
-
-def test_values_by_hand():
-    # Bins: below 1, and from 1 on. Three pairs: a tie across, a win, a tie inside.
-    model = FixedCells(2).fit([0.5, 1.0, 3.0], [1, 1, 0])
-    items = scored(
-        np.array([0.5, 1.0, 3.0]), group_queries(None, 3), np.array([1.0, 1.0, 0.0])
-    )
-    # (0, 0): none; (0, 1): a tie and a lower one preferred; (1, 1): an untied pair.
-    assert model.count_pairs(items).tolist() == [
-        [0, 0, 0, 0],
-        [0, 1, 1, 0],
-        [0, 0, 0, 1],
-    ]
