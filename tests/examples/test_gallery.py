@@ -323,7 +323,7 @@ def test_12_monitor(page, capsys):
     assert audited.alarm
     # "One in sixteen in spring", and the margin of .02.
     assert audited.bound == pytest.approx(1 / 16 + 0.02, abs=0.01)
-    assert audited.bets.total / audited.bets.n == pytest.approx(1 / 6, abs=0.06)
+    assert audited.judged[0] / audited.judged[1] == pytest.approx(1 / 6, abs=0.06)
 
 
 def test_13_top_sets(page, capsys):
