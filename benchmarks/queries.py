@@ -97,9 +97,9 @@ def calibrated(ranker: Any, data: Data) -> Any:
 def draw_of_queries(n_queries: int, seed: int) -> Data:
     """Draw until so many queries, for the set alone, have items that differ.
 
-    30 % more fit the tie model; those whose items are all equal stand aside.
+    15 % of all fit the tie model; those whose items are all equal stand aside.
     """
-    return draw(round(n_queries / 0.7 / 0.9) + 2, seed)
+    return draw(round(n_queries / 0.85 / 0.9) + 2, seed)
 
 
 def row_of(values: list[Any], power: str, **said: Any) -> Row:

@@ -306,7 +306,9 @@ def classifier(classifier):
 
 def top_sets(data):
     past, new = data["few"], data["few new"]
-    fitted = TopSetRanker(MODEL, alpha=0.1, random_state=0).fit(**past.all)
+    fitted = TopSetRanker(MODEL, alpha=0.1, tuning_size=0.3, random_state=0).fit(
+        **past.all
+    )
     results = fitted.evaluate(**new.all)
     return {
         "threshold": fitted.threshold_,
@@ -321,7 +323,9 @@ def top_sets(data):
 def query_risk(**options):
     def record(data):
         past, new = data["past"], data["new"]
-        fitted = QueryRiskRanker(MODEL, random_state=0, **options).fit(**past.all)
+        fitted = QueryRiskRanker(MODEL, tuning_size=0.3, random_state=0, **options).fit(
+            **past.all
+        )
         results = fitted.evaluate(**new.all)
         return {
             "threshold": [fitted.threshold_, fitted.coverage_],
@@ -396,8 +400,8 @@ def discordance(**options):
     return RiskControlledRanker(MODEL, max_risk=0.2, random_state=0, **options)
 
 
-def hierarchical(**options):
-    rule = GuaranteedCoverage(0.7, weighting="pairs", largest_query=120)
+def hierarchical(coverage=0.7, weighting=None, **options):
+    rule = GuaranteedCoverage(coverage, tuning_size=0.3, **weighting or {})
     return SelectiveRanker(MODEL, rule=rule, random_state=0, **options)
 
 
@@ -440,8 +444,10 @@ CONFIGURATIONS = {
     "discordance": ranker(discordance()),
     "discordance pairs": ranker(discordance(weighting="pairs", largest_query=120)),
     "discordance groups": ranker(discordance(loss="zero_one", **BT), groups="site"),
-    "hierarchical": ranker(baltor(coverage_guarantee="hierarchical")),
-    "hierarchical pairs": ranker(hierarchical(**BT)),
+    "hierarchical": ranker(hierarchical(0.8)),
+    "hierarchical pairs": ranker(
+        hierarchical(weighting={"weighting": "pairs", "largest_query": 120}, **BT)
+    ),
     "novelty": ranker(baltor(novelty=strange), of_novel, of_places, of_given),
     "novelty bradley_terry": ranker(baltor(novelty=strange, **BT), of_novel),
     "groups": ranker(baltor(coverage=0.6, groups=3), of_groups, columns=4),

@@ -357,9 +357,8 @@ class Monitor:
         # Where nothing is decided there is nothing to find.
         decided = ranker._calibration.totals(ranker._region, items).accepted > 0
         several = random.permutation(np.flatnonzero(decided))
+        several = several[: n if self.draws else None]
         drawn = [_drawn(queries.rows(k), self.draws or 1, random) for k in several]
-        if self.draws:
-            drawn = drawn[:n]
         pairs = np.array([*chain(*drawn)], dtype=np.int64).reshape(-1, 2)
         made = ranker.predict_pairs(X, qid, pairs=pairs, item_id=item_id)
         if not self.draws:
@@ -369,16 +368,12 @@ class Monitor:
             made = made.take(np.flatnonzero(made.accepted)[:n])
         questions = Questions(**vars(made), value=np.ones(len(made)))
         asked = copy.deepcopy(self.asked)
-        sizes = queries.sizes[queries.codes[made.left]]
-        for pair, size in zip(made.to_dicts(), sizes.tolist(), strict=True):
+        for pair in made.to_dicts():
             names = [str(pair.get(f"{s}_id", pair[s])) for s in ("left", "right")]
             query = str(pair["qid"])
-            known = {"pairs": {}, "n_pairs": size * (size - 1) // 2}
-            asked.setdefault(query, known)["pairs"][pair_id(query, *names)[0]] = {
-                "left": names[0],
-                "label": pair["label"],
-                "accepted": pair["accepted"],
-            }
+            question = {key: pair[key] for key in ("label", "accepted")}
+            key = pair_id(query, *names)[0]
+            asked.setdefault(query, {})[key] = {"left": names[0], **question}
         return replace(self, asked=asked), questions
 
     def judge(self, ranker: Any, answers: Any) -> Self:
@@ -410,7 +405,7 @@ class Monitor:
         for number, (row, label) in enumerate(zip(answers, truth, strict=True)):
             left, right = str(row["left"]), str(row["right"])
             query = str(row.get("qid"))
-            pairs = asked[query]["pairs"] if query in asked else {}
+            pairs = asked.get(query, {})
             question = pairs.get(pair_id(query, left, right)[0], {"truth": 0})
             if "truth" in question:
                 raise ValueError(
@@ -420,20 +415,17 @@ class Monitor:
                 )
             question["truth"] = int(label if left == question["left"] else -label)
             if all("truth" in pair for pair in pairs.values()):
-                n_pairs = asked.pop(query)["n_pairs"]
-                found = _shares([*pairs.values()], loss)
-                lost, decided = found or (0.0, 0.0)
+                known = any(pair["truth"] for pair in pairs.values())
+                hidden = not known and len(pairs) >= self.draws > 0
+                lost, decided = _shares([*asked.pop(query).values()], loss)
                 judged = judged[0] + lost, judged[1] + decided
-                excess = lost - self.bound * decided
-                if not found and len(pairs) < n_pairs:
-                    # Pairs that were not drawn may differ, and be decided and right.
-                    excess = -self.bound
-                bets = bets.add(excess, self.bound)
+                # Pairs that were not drawn may differ, and be decided and right.
+                decided = 1.0 if hidden else decided
+                bets = bets.add(lost - self.bound * decided, self.bound)
                 largest = max(largest, math.exp(min(bets.log_capital, 700.0)))
         peaks = self.peaks[0], largest
-        days = dict(self.days)
-        if days:
-            days[[*days][-1]] = peaks
+        # The answers belong to the last day.
+        days = {**self.days, **dict.fromkeys([*self.days][-1:], peaks)}
         return replace(
             self, asked=asked, bets=bets, judged=judged, peaks=peaks, days=days
         )
@@ -534,22 +526,21 @@ def _drawn(rows: IntArray, n: int, random: Any) -> list[IntArray]:
 
 def _shares(
     pairs: list[dict[str, Any]], loss: FloatArray | None
-) -> tuple[float, float] | None:
+) -> tuple[float, float]:
     """Return the shares of the answered pairs of a query that lost, and were decided.
 
     The mean loss, as a share of the largest, of its accepted pair; or, without a loss,
     the shares of the pairs that differ which are in the wrong order, and are accepted:
-    None without such pairs. A called tie counts one half.
+    0 without such pairs. A called tie counts one half.
     """
     rows = [[pair["label"], pair["truth"], pair["accepted"]] for pair in pairs]
     said, true, accepted = np.array(rows, dtype=np.int64).T
     if loss is not None:
         return float((loss[said + 1, true + 1] / loss.max()).mean()), 1.0
-    differ = true != 0
-    if not differ.any():
-        return None
-    wrong = accepted * (1 - said * true) / 2
-    return float(wrong[differ].mean()), float(accepted[differ].mean())
+    differ = accepted * (true != 0)
+    n_differ = max(np.count_nonzero(true), 1)
+    wrong = differ * (1 - said * true) / 2
+    return float(wrong.sum() / n_differ), float(differ.sum() / n_differ)
 
 
 #: More days than this have no room for their names.

@@ -251,7 +251,7 @@ def test_a_set_of_the_first_is_as_many_items_of_every_query(first_three, past, n
     assert f"| share of the first 3 in a set | {found.share:.4f} |" in page
     assert "misses at most a share 0.1 of its first 3" in page
     learns = clone(first_three).set_params(tie_model="feature_aware_relevance")
-    assert learns.fit(*past).n_tuning_queries_ == 60
+    assert learns.fit(*past).n_tuning_queries_ == 30
     with pytest.raises(ValueError, match="k must be at least 1, got 0"):
         clone(first_three).set_params(k=0).fit(*past)
 

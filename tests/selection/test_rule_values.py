@@ -65,7 +65,7 @@ def test_a_rule_is_a_value(rule):
 
 
 def test_shares_of_the_queries_for_the_tie_model_alone():
-    assert [rule.tuning_size for rule in RULES] == [0.0, 0.3, 0.0, 0.15]
+    assert [rule.tuning_size for rule in RULES] == [0.0, 0.15, 0.0, 0.15]
     assert CertifiedRisk(0.5, tuning_size=0.4).tuning_size == 0.4
 
 
