@@ -400,8 +400,17 @@ def discordance(**options):
     return RiskControlledRanker(MODEL, max_risk=0.2, random_state=0, **options)
 
 
-def hierarchical(coverage=0.7, weighting=None, **options):
-    rule = GuaranteedCoverage(coverage, tuning_size=0.3, **weighting or {})
+class Guaranteed(BALToR):
+    """Leaves as many queries to the tie model as when these numbers were recorded."""
+
+    def _rule(self):
+        return GuaranteedCoverage(self.coverage, tuning_size=0.3)
+
+
+def hierarchical(**options):
+    rule = GuaranteedCoverage(
+        0.7, weighting="pairs", largest_query=120, tuning_size=0.3
+    )
     return SelectiveRanker(MODEL, rule=rule, random_state=0, **options)
 
 
@@ -444,10 +453,8 @@ CONFIGURATIONS = {
     "discordance": ranker(discordance()),
     "discordance pairs": ranker(discordance(weighting="pairs", largest_query=120)),
     "discordance groups": ranker(discordance(loss="zero_one", **BT), groups="site"),
-    "hierarchical": ranker(hierarchical(0.8)),
-    "hierarchical pairs": ranker(
-        hierarchical(weighting={"weighting": "pairs", "largest_query": 120}, **BT)
-    ),
+    "hierarchical": ranker(Guaranteed(MODEL, random_state=0)),
+    "hierarchical pairs": ranker(hierarchical(**BT)),
     "novelty": ranker(baltor(novelty=strange), of_novel, of_places, of_given),
     "novelty bradley_terry": ranker(baltor(novelty=strange, **BT), of_novel),
     "groups": ranker(baltor(coverage=0.6, groups=3), of_groups, columns=4),
