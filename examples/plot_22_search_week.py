@@ -152,13 +152,13 @@ X[["text_match", "popularity"]] = 0.0
 audited, thursday = judge(Monitor.of(ranker), X, grade, "Thursday")
 
 # %%
-# About three in ten are wrong. The certificate promised one in ten at most, for lists
+# A third are wrong. The certificate promised one in ten at most, for lists
 # like those that were rated; these are not. The team stops pinning brands, and by night
 # the index works again.
 #
 # Friday: back in service
 # -----------------------
-# An alarm never goes out, so a new monitor begins. After 400 lists and 63 answers it
+# An alarm never goes out, so a new monitor begins. After 400 lists and 120 answers it
 # has none: the team relies on the certificate again. The last line is the truth, which
 # only a simulation knows.
 monitor = Monitor.of(ranker, delta=0.05)

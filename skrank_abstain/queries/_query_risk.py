@@ -117,7 +117,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         ``coverage`` and ``max_risk``.
     delta : float, default=0.1
         Probability that the bound fails, in (0, 1).
-    tuning_size : float, default=0.15
+    tuning_size : float, default=0.3
         Share of the calibration queries that fit the tie model and choose the start, in
         (0, 1). Only used with ``max_risk``.
     gain : {"exponential", "linear"} or callable, default="exponential"
@@ -214,7 +214,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         coverage: float | None = None,
         max_risk: float | None = None,
         delta: float = 0.1,
-        tuning_size: float = 0.15,
+        tuning_size: float = 0.3,
         gain: Any = "exponential",
         tie_model: Any = "graded_relevance",
         prefit: Any = "auto",
