@@ -97,7 +97,8 @@ def calibrated(ranker: Any, data: Data) -> Any:
 def draw_of_queries(n_queries: int, seed: int, tuning_size: float = 0.15) -> Data:
     """Draw until so many queries, for the set alone, have items that differ.
 
-    A share ``tuning_size`` of all fit the tie model; those whose items are all equal stand aside.
+    A share ``tuning_size`` of all fit the tie model; those whose items are all equal
+    stand aside.
     """
     return draw(round(n_queries / (1 - tuning_size) / 0.9) + 2, seed)
 

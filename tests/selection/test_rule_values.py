@@ -153,6 +153,21 @@ def test_a_certified_risk_accepts_nothing_where_nothing_is_certified():
     assert text.promised.startswith("NOT CERTIFIED")
 
 
+def test_a_certified_loss_is_named_and_says_what_a_coin_has(calibration):
+    def promised(rule):
+        return rule.in_words(calibration, 0.3).promised
+
+    every = calibration.engine.below(calibration.engine.highest)
+    totals = totals_of(calibration.engine, every, calibration.items)
+    coin = (totals.coin_loss / totals.pairs).mean()
+    for max_risk in (coin - 1e-6, coin + 1e-6):
+        text = promised(CertifiedRisk(max_risk, bound="loss"))
+        assert "(loss 'zero_one'" in text
+        assert f"a coin that orders every certification pair has {coin:.4f})" in text
+        assert ("A COIN KEEPS THIS BOUND" in text) == (max_risk > coin)
+    assert "A COIN" not in promised(CertifiedRisk(0.4))
+
+
 def test_a_certified_risk_holds_on_the_certification_queries(calibration):
     rule = OF_LOSS
     region = rule.select(calibration)
