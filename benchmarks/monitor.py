@@ -11,16 +11,19 @@ of false alarms and "measured" the share of the draws with one, with its standar
 import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.linear_model import LinearRegression
 from tqdm import tqdm
 
-from skrank_abstain import BALToR
+from skrank_abstain import BALToR, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.monitor import Monitor
+from skrank_abstain.monitor._evidence import Bets
 
 Row = dict[str, Any]
 DELTA = 0.05
@@ -42,6 +45,27 @@ def uneven(n_queries: int, seed: int) -> tuple[Any, ...]:
     noise = rng.logistic(scale=0.5, size=qid.size)
     y = np.searchsorted([-1.0, 0.0, 1.0], utility + noise).astype(float)
     return utility[:, None], y, qid
+
+
+#: By world: the shares of relevant items in two kinds of queries, and how far their
+#: scores are from the relevance.
+TIES = {
+    "ties alike in all queries": ((0.4, 0.4), (1.5, 1.5)),
+    "few ties and bad order, or many ties and good order": ((0.5, 0.12), (3.0, 0.5)),
+    "few ties and good order, or many ties and bad order": ((0.5, 0.12), (0.5, 3.0)),
+    "four in five pairs tied": ((0.12, 0.12), (1.5, 1.5)),
+}
+
+
+def of_two_kinds(name: str, n_queries: int, seed: int) -> tuple[Any, ...]:
+    """Return queries of 10 to 20 items that are relevant or not."""
+    shares, noises = TIES[name]
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n_queries), rng.integers(10, 21, n_queries))
+    kind = rng.integers(0, 2, n_queries)[qid]
+    utility, noise = rng.normal(size=(2, qid.size))
+    y = (utility > norm.isf(np.array(shares)[kind])).astype(float)
+    return (utility + np.array(noises)[kind] * noise)[:, None], y, qid
 
 
 def taken(X: Any, qid: Any, queries: Any) -> tuple[Any, Any]:
@@ -131,6 +155,66 @@ def audits(n_draws: int) -> Iterator[Row]:
     )
 
 
+def audits_of_discordance(n_draws: int) -> Iterator[Row]:
+    """With answers: a certificate whose bound is the true discordance; then worse.
+
+    "before" draws one uniform pair of each query, which is right where all queries have
+    the same share of ties.
+    """
+    for name in TIES:
+        alarms, plain, needed = {0.0: [], 0.15: []}, [], []
+        X, y, qid = of_two_kinds(name, 5000, 1)
+        for draw in range(n_draws):
+            ranker = RiskControlledRanker(SCORES, random_state=draw)
+            ranker.fit(*of_two_kinds(name, 400, 3 * draw + 2))
+            true = ranker.evaluate(X, y, qid).discordance_interval("queries")[0]
+            if np.isnan(true):
+                continue  # nothing is certified
+            for wrong, found in alarms.items():
+                monitor = Monitor.of(ranker, delta=DELTA, random_state=draw)
+                monitor = replace(monitor, bound=true)
+                rng, bets = np.random.default_rng(draw), Bets()
+                largest, n_answers = 0.0, 0
+                for k in range(20):
+                    new = of_two_kinds(name, 30, 10**6 + 100 * draw + k)
+                    names = new[2] + 1000 * k
+                    monitor, asked = monitor.audit(ranker, new[0], names, n=30)
+                    difference = np.sign(new[1][asked.left] - new[1][asked.right])
+                    turned = asked.accepted & (rng.random(len(asked)) < wrong)
+                    labels = np.where(
+                        turned, np.where(asked.label, -asked.label, 1), difference
+                    )
+                    answers = [
+                        {"qid": q, "left": i, "right": j, "label": int(label)}
+                        for q, i, j, label in zip(
+                            asked.qid, asked.left, asked.right, labels, strict=True
+                        )
+                    ]
+                    monitor = monitor.judge(ranker, answers)
+                    n_answers += len(answers)
+                    for first in np.unique(asked.qid, return_index=True)[1]:
+                        differs = asked.accepted[first] and labels[first] != 0
+                        lost = differs and labels[first] != asked.label[first]
+                        bets = bets.add(float(lost - true * differs), true)
+                        largest = max(largest, bets.log_capital)
+                    if wrong and monitor.alarm:
+                        break
+                found.append(monitor.alarm)
+                if not wrong:
+                    plain.append(largest >= -np.log(DELTA))
+                elif monitor.alarm:
+                    needed.append(n_answers)
+        yield row_of(
+            alarms[0.0],
+            f"{np.mean(alarms[0.15]):.2f} found, after {np.median(needed or 0):.0f} "
+            "answers",
+            what="false alarm of the audit, discordance at the bound",
+            for_whom=name,
+            size="600 queries audited",
+            before=f"one uniform pair of each query: {np.mean(plain):.2f}",
+        )
+
+
 def not_exchangeable(n_draws: int) -> Iterator[Row]:
     """Streams in which nothing changes, and for which nothing is promised."""
     traffic = {
@@ -162,7 +246,7 @@ def not_exchangeable(n_draws: int) -> Iterator[Row]:
         )
 
 
-PROMISES = (streams, audits, not_exchangeable)
+PROMISES = (streams, audits, audits_of_discordance, not_exchangeable)
 
 
 def main() -> None:

@@ -94,12 +94,13 @@ def calibrated(ranker: Any, data: Data) -> Any:
         return ranker.fit(data[0], data[1], qid=data[2])
 
 
-def draw_of_queries(n_queries: int, seed: int) -> Data:
+def draw_of_queries(n_queries: int, seed: int, tuning_size: float = 0.15) -> Data:
     """Draw until so many queries, for the set alone, have items that differ.
 
-    30 % more fit the tie model; those whose items are all equal stand aside.
+    A share ``tuning_size`` of all fit the tie model; those whose items are all equal
+    stand aside.
     """
-    return draw(round(n_queries / 0.7 / 0.9) + 2, seed)
+    return draw(round(n_queries / (1 - tuning_size) / 0.9) + 2, seed)
 
 
 def row_of(values: list[Any], power: str, **said: Any) -> Row:
@@ -165,7 +166,7 @@ def bounds_of_lists(
         for seed in range(n_draws):
             options = {"max_risk": MAX_RISK, "delta": DELTA, "random_state": seed}
             ranker = QueryRiskRanker(TRAINED, **options)
-            calibrated(ranker, draw_of_queries(n_queries, seed))
+            calibrated(ranker, draw_of_queries(n_queries, seed, 0.3))
             found = ranker.evaluate(*draw(POPULATION, 2**31 + seed))
             # Where nothing is accepted the risk is NaN, and no bound is broken.
             broken.append(found.selective_risk > MAX_RISK)

@@ -465,6 +465,12 @@ def check_loss(loss: Any) -> FloatArray:
     return matrix
 
 
+def name_of_loss(loss: FloatArray) -> str:
+    """Return the name of a loss matrix, or its values."""
+    named = (k for k, each in _NAMED_LOSSES.items() if np.array_equal(each, loss))
+    return repr(next(named, loss.tolist()))
+
+
 def check_array(values: ArrayLike, name: str, *shape: str) -> FloatArray:
     """Return finite numbers as float64; values that are no numbers are a TypeError."""
     return check_finite(values, name, shape or None, allow_empty=True, error=TypeError)

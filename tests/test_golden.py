@@ -306,7 +306,9 @@ def classifier(classifier):
 
 def top_sets(data):
     past, new = data["few"], data["few new"]
-    fitted = TopSetRanker(MODEL, alpha=0.1, random_state=0).fit(**past.all)
+    fitted = TopSetRanker(MODEL, alpha=0.1, tuning_size=0.3, random_state=0).fit(
+        **past.all
+    )
     results = fitted.evaluate(**new.all)
     return {
         "threshold": fitted.threshold_,
@@ -321,7 +323,9 @@ def top_sets(data):
 def query_risk(**options):
     def record(data):
         past, new = data["past"], data["new"]
-        fitted = QueryRiskRanker(MODEL, random_state=0, **options).fit(**past.all)
+        fitted = QueryRiskRanker(MODEL, tuning_size=0.3, random_state=0, **options).fit(
+            **past.all
+        )
         results = fitted.evaluate(**new.all)
         return {
             "threshold": [fitted.threshold_, fitted.coverage_],
@@ -396,8 +400,17 @@ def discordance(**options):
     return RiskControlledRanker(MODEL, max_risk=0.2, random_state=0, **options)
 
 
+class Guaranteed(BALToR):
+    """Leaves as many queries to the tie model as when these numbers were recorded."""
+
+    def _rule(self):
+        return GuaranteedCoverage(self.coverage, tuning_size=0.3)
+
+
 def hierarchical(**options):
-    rule = GuaranteedCoverage(0.7, weighting="pairs", largest_query=120)
+    rule = GuaranteedCoverage(
+        0.7, weighting="pairs", largest_query=120, tuning_size=0.3
+    )
     return SelectiveRanker(MODEL, rule=rule, random_state=0, **options)
 
 
@@ -440,7 +453,7 @@ CONFIGURATIONS = {
     "discordance": ranker(discordance()),
     "discordance pairs": ranker(discordance(weighting="pairs", largest_query=120)),
     "discordance groups": ranker(discordance(loss="zero_one", **BT), groups="site"),
-    "hierarchical": ranker(baltor(coverage_guarantee="hierarchical")),
+    "hierarchical": ranker(Guaranteed(MODEL, random_state=0)),
     "hierarchical pairs": ranker(hierarchical(**BT)),
     "novelty": ranker(baltor(novelty=strange), of_novel, of_places, of_given),
     "novelty bradley_terry": ranker(baltor(novelty=strange, **BT), of_novel),

@@ -161,5 +161,5 @@ def _too_few(level: float, n_queries: int) -> ValueError:
         f" not learned from and that certify nothing, got {n_queries}. Pass more "
         "queries or a higher novelty_level. An unfitted ranker leaves calibration_size "
         "of the queries; of these a certified bound and a guaranteed coverage leave "
-        "30 % (tuning_size), and an unfitted detector beside a fitted ranker half."
+        "15 % (tuning_size), and an unfitted detector beside a fitted ranker half."
     )

@@ -112,12 +112,12 @@ def add_pvalues(
 
 
 class Bets(NamedTuple):
-    """Bets against a bound on the mean of losses.
+    """Bets that the mean of excesses over a bound is above 0.
 
     Attributes
     ----------
     n, total, squares : float
-        Number, sum and sum of squares of the losses so far.
+        Number, sum and sum of squares of the excesses so far.
     log_capital : float
         Logarithm of the capital, which starts at 1.
     """
@@ -127,39 +127,36 @@ class Bets(NamedTuple):
     squares: float = 0.0
     log_capital: float = 0.0
 
-    def add(self, loss: float, bound: float) -> Bets:
-        """Bet on the next loss, from the past ones.
+    def add(self, excess: float, bound: float) -> Bets:
+        """Bet on the next excess, from the past ones.
 
         Parameters
         ----------
-        loss : float
-            In [0, 1].
+        excess : float
+            In [-bound, 1 - bound]; its mean is at most 0 while the promise holds.
         bound : float
-            Promised bound on the mean loss, in (0, 1).
+            In (0, 1).
 
         Notes
         -----
-        A bet multiplies the capital by 1 + s (loss - bound). The stake s is the mean
-        excess over the bound divided by the mean squared excess, at most half of the
-        stake that could lose everything [1]_. Before the first loss there are two
-        pseudo-losses, 1/2 and the bound.
+        A bet multiplies the capital by 1 + s excess. The stake s is the mean excess
+        divided by the mean squared excess, at most half of the stake that could lose
+        everything [1]_. Before the first excess there are two pseudo-excesses, 1/2 -
+        bound and 0.
 
         References
         ----------
         .. [1] Waudby-Smith and Ramdas (2024). "Estimating means of bounded random
            variables by betting". JRSS B 86.
         """
-        n = self.n + 2
-        mean = (self.total + 0.5 + bound) / n
-        variance = max((self.squares + 0.25 + bound**2) / n - mean**2, 0.0)
-        excess = mean - bound
+        mean = (self.total + 0.5 - bound) / (self.n + 2)
         stake = 0.0
-        if excess > 0:
-            stake = min(excess / (variance + excess**2), 0.5 / bound)
-        gain = float(np.log1p(stake * (loss - bound)))
+        if mean > 0:
+            square = (self.squares + (0.5 - bound) ** 2) / (self.n + 2)
+            stake = min(mean / square, 0.5 / bound)
         return Bets(
             self.n + 1,
-            self.total + loss,
-            self.squares + loss**2,
-            self.log_capital + gain,
+            self.total + excess,
+            self.squares + excess**2,
+            self.log_capital + float(np.log1p(stake * excess)),
         )

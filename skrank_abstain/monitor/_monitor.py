@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
 #: Number of levels of each statistic.
 _N_LEVELS = 65
+#: An audit of the discordance draws up to so many pairs of a query, and fewer if those
+#: of at most this share of the calibration queries would then all be tied.
+_MOST_DRAWS, _MISSED = 20, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +43,10 @@ class Monitor:
     """A watch over a fitted ranker in service; every method returns a new one.
 
     Without labels it compares the share of abstentions and the mean risk of each query
-    with the calibration queries and the stream so far. With a few labels it
-    bets against the bound on the loss of decided pairs. Either alarm is false with a
-    probability of at most ``delta``, however long the stream runs and however often one
-    looks, if the queries are exchangeable and each comes once.
+    with the calibration queries and the stream so far. With a few labels it bets
+    against the bound on the discordance, or on the loss of decided pairs. Either alarm
+    is false with a probability of at most ``delta``, however long the stream runs and
+    however often one looks, if the queries are exchangeable and each comes once.
 
     Make one with `Monitor.of`; save it as JSON with `to_dict` and `from_dict`.
 
@@ -50,8 +55,8 @@ class Monitor:
     delta : float
         Bound on the probability of a false alarm, of each kind.
     bound : float
-        Bound of the audit on the mean loss of accepted pairs, as a share of the largest
-        loss; each query counts alike.
+        Bound of the audit on the discordance, or on the mean loss of accepted pairs as
+        a share of the largest loss; each query counts alike.
     fingerprint : str
         Of the fitted ranker.
     seed : int
@@ -65,26 +70,37 @@ class Monitor:
         Number of queries so far, without those of calibration.
     since : tuple of int
         Number and summed levels of the queries since the evidence began to rise.
+    draws : int
+        Pairs of each query that an audit of the discordance asks about; 0 for an audit
+        of the loss, which asks about one accepted pair.
     bets : Bets
         Bets of the audit.
+    judged : tuple of float
+        Summed shares of the answered pairs: that lost, and that were decided.
     peaks : tuple of float
         Largest evidence so far, without labels and of the audit.
     days : dict of str to tuple of float
-        ``peaks`` at the end of each day.
+        ``peaks`` after each day and the answers that came before the next one.
     asked : dict
-        Open questions of the audit.
+        Open questions of the audit, by query.
 
     Notes
     -----
     The evidence without labels is a mixture martingale on online conformal p-values
     [1]_, which bets fresh capital on every query, so that a change is found as soon
     after years as after days. The evidence of the audit is the capital of bets on
-    uniformly drawn pairs [2]_, of which those that are abstained on count 0. Both
-    assume that, while nothing changes, new queries are exchangeable with the
-    calibration queries, and each comes once: bursts of one query, or traffic of a few
-    queries after calibration on many, raise an alarm though nothing changed. Only an
-    audit can notice that labels changed their meaning. The state is some hundred
-    numbers for any number of queries; an update is O(n log n).
+    uniformly drawn pairs of each query [2]_. Of the loss: loss - bound of one pair, 0
+    if it is abstained on. Of the discordance: the mean of that over the drawn pairs
+    that truly differ, which has the mean w / D - bound d / D of the query (see
+    `CertifiedRisk`), whatever its number D of such pairs. Where all drawn pairs are
+    tied and others are not known it is the least that it can be, -bound, so that
+    queries with many ties cannot raise a false alarm.
+
+    Both kinds of evidence assume that, while nothing changes, new queries are
+    exchangeable with the calibration queries, and each comes once: bursts of one query,
+    or traffic of a few queries after calibration on many, raise an alarm though nothing
+    changed. Only an audit can notice that labels changed their meaning. The state is
+    some hundred numbers for any number of queries; an update is O(n log n).
 
     References
     ----------
@@ -125,7 +141,9 @@ class Monitor:
     logs: FloatArray
     n_seen: int = 0
     since: tuple[int, ...] = (0, 0, 0)
+    draws: int = 0
     bets: Bets = field(default_factory=Bets)
+    judged: tuple[float, float] = (0.0, 0.0)
     peaks: tuple[float, float] = (1.0, 1.0)
     days: dict[str, tuple[float, float]] = field(default_factory=dict)
     asked: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -149,9 +167,9 @@ class Monitor:
         delta : float, default=0.05
             Bound on the probability of a false alarm of each kind, in (0, 1).
         margin : float, default=0.02
-            The bound of the audit is the loss that the ranker certified, if its
-            ``bound`` is "loss", or its risk on the calibration queries plus this
-            margin.
+            The bound of the audit is what the ranker certified, each query counting
+            alike: a discordance, or a loss. Of other rankers it is the mean loss of
+            accepted pairs of the calibration queries plus this margin.
         random_state : int, RandomState instance or None, default=0
             Breaks ties between equal queries, and draws pairs to audit.
 
@@ -171,22 +189,24 @@ class Monitor:
         check_fraction(delta, "delta")
         check_fraction(margin, "margin", include_zero=True)
         known = ranker._calibration
+        totals = known.totals(ranker._region, known.items)
+        some = totals.pairs > 0
+        pairs, draws = totals.pairs[some], 0
         rule: Any = ranker._fitted_rule
-        # A bound on the discordance, or one that counts pairs alike, is about another
-        # quantity than the audit watches.
-        if getattr(rule, "bound", "") == "loss" and rule.weighting == "queries":
+        # A bound that counts pairs alike is about another quantity than the audit.
+        if getattr(rule, "weighting", "") == "queries" and hasattr(rule, "bound"):
             bound = rule.max_risk
+            if rule.bound == "discordance":
+                draws = _enough_draws(totals.tied[some] / pairs)
         else:
-            accepted, pairs = known.accepted_by_query(ranker._region)
-            totals = known.totals(ranker._region, known.items)
-            some = pairs > 0
-            spent = (totals.loss[some] / pairs[some]).sum()
-            decided = (accepted[some] / pairs[some]).sum()
+            spent = (totals.loss[some] / pairs).sum()
+            decided = (totals.accepted[some] / pairs).sum()
             bound = spent / decided + margin if decided else margin
         levels = _levels(ranker, known.items).T
         return cls(
             delta=float(delta),
-            bound=float(min(bound / known.loss.max(), 0.99)),
+            bound=float(min(bound / (1 if draws else known.loss.max()), 0.99)),
+            draws=draws,
             fingerprint=_fingerprint(ranker),
             seed=int(check_random_state(random_state).randint(2**31 - 1)),
             highest=float(known.engine.highest),
@@ -229,7 +249,7 @@ class Monitor:
 
     @property
     def message(self) -> str:
-        """What moved, from what to what, and what the audit found."""
+        """Since when there is an alarm, what moved, and what the audit found."""
         n, found = self.since[0], "without labels nothing moved"
         if n:
             # What moved most comes first.
@@ -240,10 +260,16 @@ class Monitor:
             first = sorted(moves, key=moves.__getitem__)  # what moved most
             found = f"{', '.join(first)} in the last {n} queries"
         if self.bets.n:
+            wrong, decided = self.judged
+            what = "discordance" if self.draws else "loss"
             found += (
-                f"; audit: loss of decided pairs {self.bets.total / self.bets.n:.3g} "
-                f"({self.bets.n:.0f} judged), bound on the loss {self.bound:.3g}"
+                f"; audit: {what} of decided pairs {wrong / (decided or 1):.3g} "
+                f"({self.bets.n:.0f} queries judged), bound on the {what} "
+                f"{self.bound:.3g}"
             )
+        if self.alarm:
+            high = (day for day, k in self.days.items() if max(k) >= 1 / self.delta)
+            found = f"alarm since {next(high, 'before the first day')}: {found}"
         return found
 
     def update(self, ranker: Any, X: Any, qid: Any = None, *, day: str) -> Self:
@@ -300,7 +326,7 @@ class Monitor:
     def audit(
         self, ranker: Any, X: Any, qid: Any = None, *, n: int = 20, item_id: Any = None
     ) -> tuple[Self, Questions]:
-        """Draw questions about decided pairs, to see whether they are still right.
+        """Draw questions about pairs, to see whether decisions are still right.
 
         Parameters
         ----------
@@ -310,33 +336,44 @@ class Monitor:
             As in ``predict_pairs``; names must stay unique over all days, as the
             ``item_id`` and ``qid`` of an application do.
         n : int, default=20
-            Number of queries, at most; one accepted pair is drawn from each.
+            Number of queries, at most.
 
         Returns
         -------
         monitor : Monitor
             Remembers the questions.
         questions : Questions
-            For ``to_tasks`` and ``to_page``; give the answers to ``judge``.
+            For ``to_tasks`` and ``to_page``; give the answers to ``judge``. One
+            accepted pair of each query; or, where the discordance is watched, ``draws``
+            pairs, accepted or not, since only people know which pairs differ.
         """
         self._check(ranker)
         random = np.random.default_rng(
             [self.seed, 1, len(self.asked), int(self.bets.n)]
         )
-        queries = ranker._scored(X, qid).queries
-        several = random.permutation(np.flatnonzero(queries.sizes > 1))
-        drawn = [random.choice(queries.rows(k), 2, replace=False) for k in several]
-        pairs = np.array(drawn, dtype=np.int64).reshape(-1, 2)
+        items = ranker._scored(X, qid)
+        queries = items.queries
+        items = replace(items, y=np.zeros(items.value.size))
+        # Where nothing is decided there is nothing to find.
+        decided = ranker._calibration.totals(ranker._region, items).accepted > 0
+        several = random.permutation(np.flatnonzero(decided))
+        several = several[: n if self.draws else None]
+        drawn = [_drawn(queries.rows(k), self.draws or 1, random) for k in several]
+        pairs = np.array([*chain(*drawn)], dtype=np.int64).reshape(-1, 2)
         made = ranker.predict_pairs(X, qid, pairs=pairs, item_id=item_id)
-        # An abstained pair has loss and bound 0, and needs no answer. To draw among
-        # accepted pairs alone would weigh those of queries with few of them too much.
-        made = made.take(np.flatnonzero(made.accepted)[:n])
+        if not self.draws:
+            # An abstained pair has loss and bound 0, and needs no answer. To draw among
+            # accepted pairs alone would weigh those of queries with few of them too
+            # much.
+            made = made.take(np.flatnonzero(made.accepted)[:n])
         questions = Questions(**vars(made), value=np.ones(len(made)))
-        asked = dict(self.asked)
+        asked = copy.deepcopy(self.asked)
         for pair in made.to_dicts():
             names = [str(pair.get(f"{s}_id", pair[s])) for s in ("left", "right")]
-            key = pair_id(str(pair["qid"]), *names)[0]
-            asked[key] = {"left": names[0], "label": pair["label"]}
+            query = str(pair["qid"])
+            question = {key: pair[key] for key in ("label", "accepted")}
+            key = pair_id(query, *names)[0]
+            asked.setdefault(query, {})[key] = {"left": names[0], **question}
         return replace(self, asked=asked), questions
 
     def judge(self, ranker: Any, answers: Any) -> Self:
@@ -348,8 +385,8 @@ class Monitor:
             The one that is watched.
         answers : list of dict
             From ``review.read_answers``: ``qid``, ``left``, ``right``, ``label``, in
-            the words of `PairwiseRankerClassifier`. One answer per question; the bets
-            follow the order of the rows.
+            the words of `PairwiseRankerClassifier`. One answer per question; a query
+            counts when all its questions are answered, in the order of the rows.
 
         Returns
         -------
@@ -361,24 +398,37 @@ class Monitor:
             If the pair of an answer was not drawn, or was answered before.
         """
         self._check(ranker)
-        asked, bets = dict(self.asked), self.bets
-        loss = ranker._calibration.loss
+        asked, bets = copy.deepcopy(self.asked), self.bets
+        loss = None if self.draws else ranker._calibration.loss
         truth = read_pair_labels([row["label"] for row in answers], name="answers")
-        largest = self.peaks[1]
+        largest, judged = self.peaks[1], self.judged
         for number, (row, label) in enumerate(zip(answers, truth, strict=True)):
             left, right = str(row["left"]), str(row["right"])
-            question = asked.pop(pair_id(str(row.get("qid")), left, right)[0], None)
-            if question is None:
+            query = str(row.get("qid"))
+            pairs = asked.get(query, {})
+            question = pairs.get(pair_id(query, left, right)[0], {"truth": 0})
+            if "truth" in question:
                 raise ValueError(
                     "answers must be about pairs that audit drew, each once, got "
                     f"{left!r} and {right!r} of query {row.get('qid')!r} in row "
-                    f"{number}, and {len(self.asked)} open questions."
+                    f"{number}, and open questions about {len(asked)} queries."
                 )
-            true = label if left == question["left"] else -label
-            spent = loss[question["label"] + 1, true + 1] / loss.max()
-            bets = bets.add(float(spent), self.bound)
-            largest = max(largest, math.exp(min(bets.log_capital, 700.0)))
-        return replace(self, asked=asked, bets=bets, peaks=(self.peaks[0], largest))
+            question["truth"] = int(label if left == question["left"] else -label)
+            if all("truth" in pair for pair in pairs.values()):
+                known = any(pair["truth"] for pair in pairs.values())
+                hidden = not known and len(pairs) >= self.draws > 0
+                lost, decided = _shares([*asked.pop(query).values()], loss)
+                judged = judged[0] + lost, judged[1] + decided
+                # Pairs that were not drawn may differ, and be decided and right.
+                decided = 1.0 if hidden else decided
+                bets = bets.add(lost - self.bound * decided, self.bound)
+                largest = max(largest, math.exp(min(bets.log_capital, 700.0)))
+        peaks = self.peaks[0], largest
+        # The answers belong to the last day.
+        days = {**self.days, **dict.fromkeys([*self.days][-1:], peaks)}
+        return replace(
+            self, asked=asked, bets=bets, judged=judged, peaks=peaks, days=days
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for ``json.dumps``."""
@@ -407,6 +457,7 @@ class Monitor:
             "logs": np.array(state["logs"]),
             "bets": Bets(*state["bets"]),
             "since": tuple(state["since"]),
+            "judged": tuple(state["judged"]),
             "peaks": tuple(state["peaks"]),
             "days": {day: tuple(peaks) for day, peaks in state["days"].items()},
         }
@@ -452,6 +503,44 @@ def _levels(ranker: Any, items: Scores) -> IntArray:
     shares = np.stack([abstained, mean_risk], axis=1)
     levels: IntArray = np.rint(shares.clip(0, 1) * (_N_LEVELS - 1)).astype(np.int64)
     return levels
+
+
+def _enough_draws(tied: FloatArray) -> int:
+    """Return how many drawn pairs of a query nearly always hold one that differs.
+
+    From the share of tied pairs of each query, those of equal items aside.
+    """
+    tied = tied[tied < 1]
+    missed = [(tied**n).sum() <= _MISSED * tied.size for n in range(1, _MOST_DRAWS)]
+    return 1 + int(np.argmax([*missed, True]))
+
+
+def _drawn(rows: IntArray, n: int, random: Any) -> list[IntArray]:
+    """Return n pairs of rows, or all if there are fewer, in random order."""
+    found: dict[Any, IntArray] = {}
+    while len(found) < min(n, rows.size * (rows.size - 1) // 2):
+        pair = random.choice(rows, 2, replace=False)
+        found.setdefault(frozenset(pair.tolist()), pair)
+    return [*found.values()]
+
+
+def _shares(
+    pairs: list[dict[str, Any]], loss: FloatArray | None
+) -> tuple[float, float]:
+    """Return the shares of the answered pairs of a query that lost, and were decided.
+
+    The mean loss, as a share of the largest, of its accepted pair; or, without a loss,
+    the shares of the pairs that differ which are in the wrong order, and are accepted:
+    0 without such pairs. A called tie counts one half.
+    """
+    rows = [[pair["label"], pair["truth"], pair["accepted"]] for pair in pairs]
+    said, true, accepted = np.array(rows, dtype=np.int64).T
+    if loss is not None:
+        return float((loss[said + 1, true + 1] / loss.max()).mean()), 1.0
+    differ = accepted * (true != 0)
+    n_differ = max(np.count_nonzero(true), 1)
+    wrong = differ * (1 - said * true) / 2
+    return float(wrong.sum() / n_differ), float(differ.sum() / n_differ)
 
 
 #: More days than this have no room for their names.

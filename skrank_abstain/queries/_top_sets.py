@@ -106,7 +106,7 @@ class TopSetRanker(ListRanker[SetResults]):
         tie model.
     k : int, default=1
         Number of first items that a set is for.
-    tuning_size : float, default=0.3
+    tuning_size : float, default=0.15
         Share of the calibration queries that fit the tie model, in (0, 1). Not used for
         ``k > 1`` with ``tie_model="graded_relevance"``, which has no part in the sets.
     tie_model : str or GradedRelevance, default="graded_relevance"
@@ -148,7 +148,7 @@ class TopSetRanker(ListRanker[SetResults]):
 
     For k > 1 the set is as many of the first items of every query as conformal risk
     control [2]_ finds. Sets that depend on the scores or on the size of the query were
-    as large or larger where we measured them.
+    not smaller on both collections where we measured them.
 
     References
     ----------
@@ -182,7 +182,7 @@ class TopSetRanker(ListRanker[SetResults]):
         *,
         alpha: float = 0.1,
         k: int = 1,
-        tuning_size: float = 0.3,
+        tuning_size: float = 0.15,
         tie_model: Any = "graded_relevance",
         prefit: Any = "auto",
         calibration_size: float = 0.25,

@@ -10,6 +10,7 @@ from skrank_abstain._validation import (
     check_choice,
     check_fraction,
     check_real,
+    name_of_loss,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import (
@@ -144,13 +145,7 @@ class CertifiedRisk(Rule):
 
     def _warn_of_coin(self, calibration: Calibration) -> None:
         """Warn where the bound allows what a coin gets."""
-        coin = 0.5
-        if self.bound == "loss":
-            every = calibration.engine.below(calibration.engine.highest)
-            totals = calibration.totals(every, calibration.items)
-            found = both_ways(totals.coin_loss, totals.accepted, totals.pairs)
-            coin = found[self.weighting == "pairs"]
-        if self.max_risk >= coin:
+        if self.max_risk >= (coin := self._coin(calibration)):
             remedy = "a lower max_risk"
             if self.bound == "loss":
                 remedy += " or bound='discordance', where a coin has 0.5 on any data"
@@ -159,6 +154,15 @@ class CertifiedRisk(Rule):
                 f"orders every certification pair has a {self._what} of {coin:.3g}. "
                 f"Pass {remedy}."
             )
+
+    def _coin(self, calibration: Calibration) -> float:
+        """Return the risk of a coin that orders every certification pair."""
+        if self.bound == "discordance":
+            return 0.5
+        every = calibration.engine.below(calibration.engine.highest)
+        totals = calibration.totals(every, calibration.items)
+        found = both_ways(totals.coin_loss, totals.accepted, totals.pairs)
+        return found[self.weighting == "pairs"]
 
     @property
     def _what(self) -> str:
@@ -194,9 +198,11 @@ class CertifiedRisk(Rule):
         region = calibration.engine.below(threshold, self._margin_of)
         by_query, by_pair, _ = risk_both_ways(calibration, region, self.bound)
         meaning = (
-            "the mean loss of the decided pairs (zero-one loss: the share of them that "
-            "is wrong)"
+            f"the mean loss of the decided pairs (loss {name_of_loss(calibration.loss)}"
         )
+        if (coin := self._coin(calibration)) <= self.max_risk:
+            meaning += "; A COIN KEEPS THIS BOUND, so that orders may be worth nothing"
+        meaning += f"; a coin that orders every certification pair has {coin:.4f})"
         if self.bound == "discordance":
             meaning = (
                 "of the decided pairs that truly differ, the share in the wrong order "

@@ -135,7 +135,7 @@ class GuaranteedCoverage(Rule):
     largest_query : int, default=None
         For ``weighting="pairs"``: items of the largest query that may come, at least 2.
         Larger ones are refused, at ``fit`` and later.
-    tuning_size : float, default=0.3
+    tuning_size : float, default=0.15
         Share of the calibration queries that fit the tie model, in (0, 1).
 
     Notes
@@ -169,7 +169,7 @@ class GuaranteedCoverage(Rule):
     _: KW_ONLY
     weighting: str = "queries"
     largest_query: int | None = None
-    tuning_size: float = 0.3
+    tuning_size: float = 0.15
 
     def __post_init__(self) -> None:
         check_fraction(self.coverage, "coverage", include_one=True)

@@ -323,7 +323,7 @@ def test_12_monitor(page, capsys):
     assert audited.alarm
     # "One in sixteen in spring", and the margin of .02.
     assert audited.bound == pytest.approx(1 / 16 + 0.02, abs=0.01)
-    assert audited.bets.total / audited.bets.n == pytest.approx(1 / 6, abs=0.06)
+    assert audited.judged[0] / audited.judged[1] == pytest.approx(1 / 6, abs=0.06)
 
 
 def test_13_top_sets(page, capsys):
@@ -534,11 +534,11 @@ def test_22_search_week(page, capsys):
     assert found["hour"] == hours[-1]
     assert hours[-1] in {"Thu 12:00", "Thu 13:00"}  # "within two hours"
     assert (evidence[: hours.index("Thu 12:00")] < 2).all()
-    # "About three in ten are wrong"; two standard errors of 31 answers are 0.16.
+    # "About three in ten are wrong"; two standard errors of 39 answers are 0.15.
     assert found["audited"].alarm
     assert found["thursday"] == pytest.approx(0.3, abs=0.1)
     assert not found["monitor"].alarm
-    assert found["monitor"].bets.n == 63  # of 100 pairs, as the page says
+    assert found["monitor"].bets.n == 60  # lists of two pairs, as the page says
     assert found["truth"].discordance < 0.1
 
 

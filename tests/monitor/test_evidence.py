@@ -94,7 +94,7 @@ def test_a_change_after_years_is_seen_as_soon_as_one_at_the_start():
 def capital(losses, bound):
     bets, largest = Bets(), 0.0
     for n, loss in enumerate(losses, 1):
-        bets = bets.add(loss, bound)
+        bets = bets.add(loss - bound, bound)
         largest = max(largest, bets.log_capital)
         if largest >= np.log(20):
             return n
@@ -118,6 +118,15 @@ def test_an_audit_finds_a_risk_that_grew():
 def test_a_bet_never_loses_everything():
     bets = Bets()
     for loss in [1.0] * 50 + [0.0] * 50:
-        bets = bets.add(loss, 0.3)
+        bets = bets.add(loss - 0.3, 0.3)
         assert np.isfinite(bets.log_capital)
-    assert Bets().add(0.0, 0.5) == Bets(1, 0.0, 0.0, 0.0)
+        assert Bets().add(-0.5, 0.5) == Bets(1, -0.5, 0.25, 0.0)
+
+
+def test_a_stake_is_the_mean_excess_over_the_mean_square_of_the_past():
+    past = Bets(n=2, total=0.9, squares=0.5)
+    mean, square = (0.9 + 0.5 - 0.3) / 4, (0.5 + 0.2**2) / 4
+    stake = min(mean / square, 0.5 / 0.3)
+    assert past.add(-0.3, 0.3).log_capital == pytest.approx(np.log1p(-0.3 * stake))
+    # A past below the bound bets nothing.
+    assert Bets(n=2, total=-0.5, squares=0.2).add(0.7, 0.3).log_capital == 0

@@ -1,7 +1,9 @@
 """A monitor: few false alarms, and alarms soon after a change."""
 
 import json
+import pickle
 from dataclasses import replace
+from itertools import combinations
 
 import matplotlib as mpl
 import numpy as np
@@ -12,6 +14,7 @@ from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.monitor import Monitor, MonitorDisplay
+from skrank_abstain.monitor._monitor import _shares
 
 MODEL = FirstColumn().fit(None, None)
 
@@ -163,7 +166,9 @@ def test_an_audit_finds_wrong_decisions():
     assert right.asked == {}
     assert 150 < right.bets.n < 300  # of 360 pairs six in ten are accepted
     # What the answers say is the loss of the decisions.
-    assert right.bets.total / right.bets.n < START.bound + 0.03
+    lost, decided = right.judged
+    assert decided == right.bets.n
+    assert lost / decided < START.bound + 0.03
     assert audited(wrong=0.4).alarm
     assert audited(wrong=0.0, sides=True).bets == right.bets
 
@@ -208,7 +213,7 @@ def test_an_alarm_says_what_moved_from_what_to_what():
     assert since == pytest.approx(RANKER.conditional_risk(X / 2, qid).mean(), abs=0.02)
     assert before < since
     assert f"mean risk {before:.3g} to {since:.3g}" in monitor.message
-    assert monitor.message.startswith("share abstained")  # which moved more
+    assert ": share abstained" in monitor.message  # which moved more
     assert monitor.message in repr(monitor)
 
 
@@ -225,20 +230,168 @@ def test_answers_must_be_to_questions_that_were_drawn():
 def test_the_bound_is_what_was_certified_or_what_was_measured():
     options = {"max_risk": 0.25, "random_state": 0, "bound": "loss"}
     ranker = RiskControlledRanker(MODEL, **options).fit(*world(400, 0))
-    assert Monitor.of(ranker).bound == 0.25
-    # These bound another quantity than the audit watches.
-    for other in (
-        {"bound": "discordance"},
-        {"weighting": "pairs", "largest_query": 20},
-    ):
-        ranker = RiskControlledRanker(MODEL, **options | other).fit(*world(400, 0))
-        assert Monitor.of(ranker).bound < 0.2
+    monitor = Monitor.of(ranker)
+    assert (monitor.bound, monitor.draws) == (0.25, 0)
+    # A bound for pairs is about another quantity than the audit watches.
+    pairs = {"weighting": "pairs", "largest_query": 20}
+    ranker = RiskControlledRanker(MODEL, **options | pairs).fit(*world(400, 0))
+    assert Monitor.of(ranker).bound < 0.2
     X, y, qid = world(200, 0)
     risk = RANKER.evaluate(X, y, qid)
     some = risk.pairs > 0
     share = risk.accepted[some] / risk.pairs[some]
     mean = (risk.loss[some] / risk.pairs[some]).sum() / share.sum()
     assert START.bound == pytest.approx(mean + 0.02)
+
+
+CERTIFIED = RiskControlledRanker(MODEL, max_risk=0.12, random_state=0)
+CERTIFIED.fit(*world(400, 0))
+
+
+def test_a_certified_discordance_is_watched_as_such():
+    monitor = Monitor.of(CERTIFIED)
+    assert monitor.bound == 0.12
+    known = CERTIFIED._calibration.items
+    tied = np.array(
+        [
+            np.mean(np.equal.outer(y, y)[np.triu_indices(y.size, 1)])
+            for y in np.split(known.y, known.offsets[1:-1])
+            if y.size > 1 and np.ptp(y)
+        ]
+    )
+    missed = [np.mean(tied**n) for n in (monitor.draws - 1, monitor.draws)]
+    assert missed[1] <= 0.05 < missed[0]
+
+
+def test_an_audit_of_the_discordance_asks_about_any_pairs():
+    X, _, qid = world(60, 99)
+    monitor = Monitor.of(CERTIFIED)
+    _, asked = monitor.audit(CERTIFIED, X, qid, n=40)
+    queries, counts = np.unique(asked.qid, return_counts=True)
+    assert queries.size == 40
+    sizes = np.array([(qid == query).sum() for query in queries])
+    np.testing.assert_array_equal(
+        counts, np.minimum(sizes * (sizes - 1) // 2, monitor.draws)
+    )
+    assert 0.05 < asked.abstained.mean() < 0.95
+    pairs = np.sort(np.stack([asked.left, asked.right]), axis=0)
+    assert np.unique(pairs, axis=1).shape[1] == len(asked)
+
+
+@pytest.mark.parametrize("n_drawn", [1, 2, 4, 6])
+def test_drawn_pairs_that_differ_have_the_discordance_of_their_query(n_drawn):
+    said, true, accepted = (
+        [1, 1, -1, 0, 1, -1],
+        [1, -1, 0, 1, -1, -1],
+        [True, True, True, True, False, True],
+    )
+    every = [
+        {"label": a, "truth": b, "accepted": c}
+        for a, b, c in zip(said, true, accepted, strict=True)
+    ]
+    found = [
+        _shares(list(drawn), None)
+        for drawn in combinations(every, n_drawn)
+        if any(pair["truth"] for pair in drawn)
+    ]
+    # One wrong and one called tie of five that differ, four of them accepted.
+    expected = (1 + 1 / 2) / 5, 4 / 5
+    np.testing.assert_allclose(np.mean(found, axis=0), expected)
+    assert _shares([every[2]], None) == (0, 0)
+
+
+def test_a_query_counts_when_all_its_questions_are_answered():
+    X, y, qid = world(60, 99)
+    monitor, asked = Monitor.of(CERTIFIED).audit(CERTIFIED, X, qid, n=1)
+    answers = answered(asked, X, y, qid)
+    assert len(answers) > 1
+    first = monitor.judge(CERTIFIED, answers[:1])
+    assert (first.bets.n, monitor.bets.n) == (0, 0)
+    with pytest.raises(ValueError, match="each once"):
+        first.judge(CERTIFIED, answers[:1])
+    again = Monitor.from_dict(json.loads(json.dumps(first.to_dict())))
+    last = again.judge(CERTIFIED, answers[1:])
+    assert last.bets == monitor.judge(CERTIFIED, answers).bets
+    assert last.bets.n == 1
+    assert last.asked == {}
+
+
+def test_ties_that_hide_the_discordance_count_for_the_ranker():
+    # All answers are ties: of two items all pairs are known, of four only the drawn.
+    monitor = replace(Monitor.of(CERTIFIED), draws=3)
+    for n_items, excess in ((2, 0.0), (4, -0.12)):
+        X = np.linspace(-9, 9, n_items)[:, None]
+        audited, asked = monitor.audit(CERTIFIED, X)
+        assert len(asked) == min(3, n_items * (n_items - 1) // 2)
+        audited = audited.judge(CERTIFIED, answered(asked, X, np.zeros(n_items), None))
+        assert audited.bets.total == pytest.approx(excess)
+        assert audited.judged == (0, 0)
+
+
+def test_nothing_is_asked_where_nothing_is_decided():
+    X, _, qid = world(40, 99)
+    with pytest.warns(UserWarning, match="No threshold could be certified"):
+        none = CERTIFIED.at_risk(0.001)
+    _, asked = Monitor.of(none).audit(none, X, qid)
+    assert len(asked) == 0
+
+
+def of_two_kinds(n_queries, seed):
+    """Draw queries with few ties and bad order, and with many ties and good order."""
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n_queries), 10)
+    kind = rng.integers(0, 2, n_queries)[qid]
+    utility, noise = rng.normal(size=(2, qid.size))
+    y = (utility > np.array([0.0, 1.3])[kind]).astype(float)
+    return (utility + np.array([6.0, 0.3])[kind] * noise)[:, None], y, qid
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("wrong", "most", "least"), [(0.0, 0.17, 0), (0.2, 1, 0.9)])
+def test_an_audit_weighs_differing_pairs_as_the_certificate_does(wrong, most, least):
+    ranker = RiskControlledRanker(MODEL, max_risk=0.35, random_state=0)
+    ranker = ranker.fit(*of_two_kinds(400, 0))
+    true = ranker.evaluate(*of_two_kinds(5000, 1)).discordance_interval("queries")[0]
+    alarms = []
+    for seed in range(30):
+        monitor = replace(Monitor.of(ranker, random_state=seed), bound=true)
+        for k in range(10):
+            X, y, qid = of_two_kinds(60, 10**6 + 100 * seed + k)
+            monitor, asked = monitor.audit(ranker, X, qid + 1000 * k, n=60)
+            answers = answered(asked, X, y, qid, wrong=wrong, seed=100 * seed + k)
+            monitor = monitor.judge(ranker, answers)
+        alarms.append(monitor.alarm)
+    # At most 5 % are false: three standard errors of the binomial are .12.
+    assert least <= np.mean(alarms) <= most
+
+
+def test_an_alarm_says_since_when():
+    limit = 1 / START.delta
+    monitor = week(week(START, n_days=2), factor=0.5, first=3, n_days=4)
+    day = next(day for day, peaks in monitor.days.items() if max(peaks) >= limit)
+    assert day not in {"day 1", "day 2"}
+    assert monitor.message.startswith(f"alarm since {day}: ")
+    for again in (
+        Monitor.from_dict(json.loads(json.dumps(monitor.to_dict()))),
+        pickle.loads(pickle.dumps(monitor)),
+    ):
+        assert again.message == monitor.message
+        assert week(again, first=7, n_days=1).message.startswith(f"alarm since {day}: ")
+
+
+def test_answers_that_raise_an_alarm_belong_to_the_last_day():
+    X, y, qid = world(60, 99)
+    for start, since in (
+        (START, "before the first day"),
+        (week(START, n_days=2), "day 2"),
+    ):
+        monitor, asked = start.audit(RANKER, X, qid, n=60)
+        monitor = monitor.judge(RANKER, answered(asked, X, y, qid, wrong=1.0))
+        assert monitor.peaks[1] > 20 > monitor.peaks[0]
+        assert monitor.message.startswith(f"alarm since {since}: ")
+        if start.days:
+            assert monitor.days["day 2"] == monitor.peaks
+            assert start.days["day 2"][1] == 1
 
 
 def test_another_ranker_is_refused():

@@ -173,7 +173,7 @@ def test_queries_are_divided_by_purpose(sets, past):
     _, y, qid = past
     n_equal = sum(np.ptp(y[qid == q]) == 0 for q in np.unique(qid))
     n_tuning, n_rest = sets.n_tuning_queries_, sets.n_queries_
-    assert n_tuning == 60
+    assert n_tuning == 30
     assert n_tuning + n_rest + sets.n_equal_queries_ == 200
     assert 0 < sets.n_equal_queries_ < n_equal
     assert sets.prefit_
@@ -251,7 +251,7 @@ def test_a_set_of_the_first_is_as_many_items_of_every_query(first_three, past, n
     assert f"| share of the first 3 in a set | {found.share:.4f} |" in page
     assert "misses at most a share 0.1 of its first 3" in page
     learns = clone(first_three).set_params(tie_model="feature_aware_relevance")
-    assert learns.fit(*past).n_tuning_queries_ == 60
+    assert learns.fit(*past).n_tuning_queries_ == 30
     with pytest.raises(ValueError, match="k must be at least 1, got 0"):
         clone(first_three).set_params(k=0).fit(*past)
 
@@ -364,7 +364,7 @@ def test_a_column_may_name_the_queries(model, past, new):
         ({"alpha": 1}, r"alpha must be in \(0, 1\), got 1"),
         ({"tuning_size": 1.0}, r"tuning_size must be in \(0, 1\), got 1.0"),
         ({"tie_model": "graded"}, "tie_model must be one of 'graded_relevance', 'fea"),
-        ({"alpha": 0.005}, "alpha=0.005 needs at least 199 .* got 1.. of 140"),
+        ({"alpha": 0.005}, "alpha=0.005 needs at least 199 .* got 1.. of 170"),
     ],
 )
 def test_bad_values_are_named(model, past, params, message):
@@ -385,8 +385,9 @@ def test_too_few_queries_are_an_error_that_counts_them(model):
     with pytest.raises(
         ValueError, match=r"at least 9 calibration queries .* got \d of"
     ):
-        TopSetRanker(model).fit(X, y, qid)
-    ranker = TopSetRanker(model, tie_model=GradedRelevance(max_grades=2), alpha=0.5)
+        TopSetRanker(model, tuning_size=0.3).fit(X, y, qid)
+    two = GradedRelevance(max_grades=2)
+    ranker = TopSetRanker(model, tie_model=two, alpha=0.5, tuning_size=0.3)
     assert ranker.fit(X, y, qid).n_queries_ < 9
 
 

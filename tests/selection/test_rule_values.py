@@ -65,7 +65,7 @@ def test_a_rule_is_a_value(rule):
 
 
 def test_shares_of_the_queries_for_the_tie_model_alone():
-    assert [rule.tuning_size for rule in RULES] == [0.0, 0.3, 0.0, 0.15]
+    assert [rule.tuning_size for rule in RULES] == [0.0, 0.15, 0.0, 0.15]
     assert CertifiedRisk(0.5, tuning_size=0.4).tuning_size == 0.4
 
 
@@ -151,6 +151,21 @@ def test_a_certified_risk_accepts_nothing_where_nothing_is_certified():
     assert mass_of(few.engine, region, few.items) == 0
     text = CertifiedRisk(0.05).in_words(few, -np.inf)
     assert text.promised.startswith("NOT CERTIFIED")
+
+
+def test_a_certified_loss_is_named_and_says_what_a_coin_has(calibration):
+    def promised(rule):
+        return rule.in_words(calibration, 0.3).promised
+
+    every = calibration.engine.below(calibration.engine.highest)
+    totals = totals_of(calibration.engine, every, calibration.items)
+    coin = (totals.coin_loss / totals.pairs).mean()
+    for max_risk in (coin - 1e-6, coin + 1e-6):
+        text = promised(CertifiedRisk(max_risk, bound="loss"))
+        assert "(loss 'zero_one'" in text
+        assert f"a coin that orders every certification pair has {coin:.4f})" in text
+        assert ("A COIN KEEPS THIS BOUND" in text) == (max_risk > coin)
+    assert "A COIN" not in promised(CertifiedRisk(0.4))
 
 
 def test_a_certified_risk_holds_on_the_certification_queries(calibration):
