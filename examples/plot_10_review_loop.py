@@ -81,7 +81,7 @@ print("answers  pairs right  expected  errs: Ann   Bo   best question, in pairs"
 answers, rounds = [], []
 for _ in range(9):
     review = ranker.review(X, day, item_id=names, answers=answers)
-    questions, pairs = review.ask(20), review.decisions
+    questions, pairs = review.ask(20, objective="pairs"), review.decisions
     right = np.mean(pairs.label == pair_labels(y, pairs.left, pairs.right))
     ann, bo = (review.reviewer_error_.get(name, np.nan) for name in ERROR)
     best = questions.value[0]

@@ -368,7 +368,7 @@ class Review:
         self,
         n: int,
         *,
-        objective: str | QuestionObjective = "pairs",
+        objective: str | QuestionObjective = "top",
         per_query: int | str | None = None,
         verbose: int = 0,
     ) -> Questions:
@@ -378,10 +378,11 @@ class Review:
         ----------
         n : int
             Number of questions, at most.
-        objective : {"pairs", "top", "top@k"} or QuestionObjective, default="pairs"
-            Lower the expected loss, summed over pairs; raise the expected DCG of the
-            first ten of the ranking, or of the first k, as in ``"top@3"``; or an
-            objective of your own.
+        objective : {"top", "top@k", "pairs"} or QuestionObjective, default="top"
+            Raise the expected DCG of the first ten of the ranking, or of the first k,
+            as in ``"top@3"``: what people see of a list is its top. "pairs" lowers the
+            expected loss, summed over all pairs: places 13 and 14 then count as much as
+            1 and 2. Or an objective of your own.
         per_query : int, "equal" or None, default=None
             Limit for each query; or all queries have their turn before one has another.
             None: "equal" for ``objective="top"``, no limit for ``"pairs"``.
@@ -430,18 +431,18 @@ class Review:
         self,
         cost: float | Mapping[str, float],
         *,
-        objective: str | QuestionObjective = "pairs",
+        objective: str | QuestionObjective = "top",
     ) -> bool:
         """Return whether the best question is worth its price.
 
         Parameters
         ----------
         cost : float or dict of str to float
-            Price of a question, in the units of ``Questions.value``: for
+            Price of a question, in the units of ``Questions.value``: of DCG, or for
             ``objective="pairs"`` in wrong pairs, under the ranker's own loss. By
             reviewer if prices differ: answers of those who err more are worth less. A
             reviewer of whom nothing is known counts as average.
-        objective : {"pairs", "top"} or QuestionObjective, default="pairs"
+        objective : {"top", "top@k", "pairs"} or QuestionObjective, default="top"
             As in ``ask``.
 
         Returns

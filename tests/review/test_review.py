@@ -290,7 +290,7 @@ def test_the_standard_error_of_a_rate_is_how_far_it_is_off():
 
 
 def test_reviewers_who_cannot_be_told_apart_are_named():
-    asked = RANKER.review(*INPUT).ask(100)
+    asked = RANKER.review(*INPUT).ask(100, objective="pairs")
     one, other = (asked.take(np.arange(k, len(asked), 2)) for k in (0, 1))
     answers = say(one, 0.03, reviewer="Ann") + say(other, 0.2, 1, reviewer="Bo")
     with pytest.warns(UserWarning, match=r"cannot be told apart.*Add gold= answers"):
@@ -363,6 +363,25 @@ def test_questions_of_queries_in_turns_of_rows():
     np.testing.assert_allclose(asked.value, expected.value, rtol=0, atol=1e-9)
     found = {frozenset((rows[p.left], rows[p.right])) for p in asked}
     assert found == {frozenset((p.left, p.right)) for p in expected}
+
+
+def test_questions_are_about_the_top_unless_asked_otherwise():
+    review = RANKER.review(*INPUT)
+    asked = {
+        name: review.ask(12, **({"objective": name} if name else {}))
+        for name in ("", "top", "pairs")
+    }
+    for name in ("left", "right", "value"):
+        np.testing.assert_array_equal(
+            getattr(asked[""], name), getattr(asked["top"], name)
+        )
+    best = {
+        name: np.minimum(each.place[each.left], each.place[each.right]).mean()
+        for name, each in asked.items()
+    }
+    assert best["top"] < best["pairs"]
+    assert review.worth_asking(0.99 * asked[""].value[0])
+    assert not review.worth_asking(1.01 * asked[""].value[0])
 
 
 def test_shares_of_queries():
@@ -463,7 +482,11 @@ def test_only_orders_matter_where_only_a_wrong_order_costs():
     assert not decisions.decided_tie.any()
     expected = 1 - decisions.proba.max(axis=1)
     assert (decisions.risk <= expected + 1e-12)[ordered].all()
-    assert review.ask(3).value[0] < RANKER.review(*INPUT).ask(3).value[0]
+    of_orders, of_labels = (
+        each.ask(1, objective="pairs").value[0]
+        for each in (review, RANKER.review(*INPUT))
+    )
+    assert of_orders < of_labels
 
 
 # Rankers
