@@ -690,6 +690,12 @@ class Leaderboard(Saved, BaseEstimator):
             per_pair=check_positive_int(per_pair, "per_pair"),
             leader=int(evidence.place.argmin()) if objective == "top" else None,
         )
+        if left.size < n:
+            warn_user(
+                f"n={n} questions were asked for and {left.size} are all there are: "
+                f"per_pair={per_pair} for each pair of {theta.size} items. Raise "
+                "per_pair for more voters."
+            )
         difference = theta[left] - theta[right]
         return Questions(
             left=left,

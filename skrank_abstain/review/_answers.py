@@ -326,7 +326,9 @@ def _rows(
         _refuse(np.flatnonzero((own < 0) & ~away), rule, got, remedy)
     left, right = rows
     pairs = [*zip(*sides, strict=True)]
-    _refuse(np.flatnonzero((left == right) & ~away), "be about two different items", pairs)
+    _refuse(
+        np.flatnonzero((left == right) & ~away), "be about two different items", pairs
+    )
     other = np.flatnonzero(queries.codes[left] != queries.codes[right])
     _refuse(other, "be about two items of one query", pairs)
     return left, right
