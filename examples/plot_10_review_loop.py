@@ -93,7 +93,7 @@ for _ in range(9):
 # %%
 # One day, before and after
 # -------------------------
-# The shorter the bar, the fewer ranks are open; a place is certain where it covers one.
+# The shorter the bar, the fewer ranks are open; where it covers one, one is decided.
 # The answers are about all ten days, and more of them about other days than this one.
 grade = dict(zip(names, y, strict=True))
 before = ranker.review(X, day, item_id=names)

@@ -491,7 +491,7 @@ def test_21_clinic_day(page, capsys):
     pytest.importorskip("lightgbm")
     found = page("plot_21_clinic_day")
     before, after = (found[name].ranking() for name in ("before", "after"))
-    # "Bea and Mina get a slot, whatever comes. Seven others may be third."
+    # "Bea and Mina are decided to get a slot. Seven others may be third."
     assert before.item_id[:2].tolist() == ["Bea", "Mina"]
     assert before.worst[:2].tolist() == [2, 2]
     assert ((before.best <= 3) & (before.worst > 3)).sum() == 7
