@@ -100,6 +100,32 @@ def place_results(places: IntArray, items: Scores) -> tuple[FloatArray, FloatArr
     )
 
 
+def first_place_results(
+    worst: IntArray, items: Scores, k: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return how many items decided to be among the first k are, or are tied with one.
+
+    Parameters
+    ----------
+    worst : ndarray of shape (n_items,), int64
+        Worst ranks that decided pairs leave open, by row.
+    items : Scores
+    k : int
+
+    Returns
+    -------
+    right, decided : ndarray of shape (n_queries,), float64
+        Numbers of items; 0 for a query of at most k items.
+    """
+    first, size = true_places(items.grades, items.offsets)[:, 0], items.queries.sizes
+    query = np.repeat(np.arange(size.size), size)
+    decided = (worst[items.rows] <= k) & (size[query] > k)
+    return (
+        np.bincount(query, decided & (first <= k), size.size),
+        np.bincount(query, decided, size.size),
+    )
+
+
 def true_places(grades: IntArray, offsets: IntArray) -> IntArray:
     """Return the best and the worst place that relevance leaves each item.
 
