@@ -692,9 +692,8 @@ class Leaderboard(Saved, BaseEstimator):
         )
         if left.size < n:
             warn_user(
-                f"n={n} questions were asked for and {left.size} are all there are: "
-                f"per_pair={per_pair} for each pair of {theta.size} items. Raise "
-                "per_pair for more voters."
+                f"n={n} questions: {left.size} are all there are with per_pair="
+                f"{per_pair} for each pair of {theta.size} items. Raise per_pair."
             )
         difference = theta[left] - theta[right]
         return Questions(

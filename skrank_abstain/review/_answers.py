@@ -305,16 +305,15 @@ def _rows(
     away = np.array([q is not None and q not in items for q in qid], dtype=bool)
     away &= (rows < 0).all(axis=0)
     if away.any():
-        first = qid[int(away.argmax())]
-        known = f"{shown(first)} where X has {shown(query_names)}"
+        first, several = shown(qid[int(away.argmax())]), shown(query_names)
+        known = f"such as {first} where X has {several}"
         if away.all():
             raise ValueError(
-                f"answers must be about queries of X, got {away.size} about others, "
-                f"such as {known}: pass the qid of X as when the questions were asked."
+                f"answers must be about queries of X, got others, {known}."
             )
         warn_user(
-            f"{away.sum()} of {away.size} answers are about queries that are not in X, "
-            f"such as {known}: they are set aside."
+            f"{away.sum()} of {away.size} answers, about queries that are not in X, "
+            f"{known}, are set aside."
         )
     kind, remedy = "an item_id", ""
     if item_id is None:
@@ -326,9 +325,8 @@ def _rows(
         _refuse(np.flatnonzero((own < 0) & ~away), rule, got, remedy)
     left, right = rows
     pairs = [*zip(*sides, strict=True)]
-    _refuse(
-        np.flatnonzero((left == right) & ~away), "be about two different items", pairs
-    )
+    alike = np.flatnonzero((left == right) & ~away)
+    _refuse(alike, "be about two different items", pairs)
     other = np.flatnonzero(queries.codes[left] != queries.codes[right])
     _refuse(other, "be about two items of one query", pairs)
     return left, right

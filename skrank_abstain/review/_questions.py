@@ -140,9 +140,8 @@ class Questions(PairDecisions):
         if expected != format:
             raise ValueError(
                 f"path and format must fit, got {os.fspath(path)!r}, {expected}, and "
-                f"format={format!r}. Write a .csv for 'csv' or a .xlsx for 'xlsx', "
-                "which spreadsheets open, a .jsonl for 'jsonl' or a .json for "
-                "'label_studio'."
+                f"format={format!r}. Write a .csv or .xlsx, which spreadsheets open, a "
+                ".jsonl, or a .json for 'label_studio'."
             )
         tasks = self._tasks(shown)
         columns = [*(tasks[0] if tasks else _TASK), "label", "reviewer"]
@@ -390,9 +389,8 @@ def _drawn(
     ours = is_pair_id(number)
     if not ours and not {"left_id", "right_id"} <= row.keys():
         raise ValueError(
-            f"shown must name the items of each question, got {listed(row)}: start "
-            "from questions.to_frame(), whose left_id and right_id keep each text with "
-            "its item, and add left_text and right_text."
+            f"shown must have left_id and right_id, got {listed(row)}: start from "
+            "questions.to_frame(), and add left_text and right_text."
         )
     # Sides are those of a task if the row has its id, else those of the question.
     first, second = (task["left_id"], task["right_id"]) if ours else names
@@ -503,8 +501,7 @@ def read_answers(
             if unnamed.setdefault(name, file) != file:
                 raise ValueError(
                     f"path must tell reviewers apart, got {os.fspath(unnamed[name])!r} "
-                    f"and {os.fspath(file)!r}, both without names of reviewers: fill "
-                    "in the column reviewer, or rename a file."
+                    f"and {os.fspath(file)!r} without names: rename a file."
                 )
             new = [answer | {"reviewer": name} for answer in new]
         answers += new
@@ -604,8 +601,7 @@ def _csv_of_workbook(data: bytes, path: str | os.PathLike[str]) -> bytes:
         return b"\0"
     text = StringIO(newline="")
     for row in sheet.worksheets[0].iter_rows(values_only=True):
-        cells = ["" if value is None else as_text(value) for value in row]
-        csv.writer(text).writerow(cells)
+        csv.writer(text).writerow("" if cell is None else as_text(cell) for cell in row)
     return text.getvalue().encode()
 
 

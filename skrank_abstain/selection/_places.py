@@ -1,6 +1,7 @@
 """Places of items with a confidence: conformal, with the query as the sample."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -100,9 +101,7 @@ def place_results(places: IntArray, items: Scores) -> tuple[FloatArray, FloatArr
     )
 
 
-def first_place_results(
-    worst: IntArray, items: Scores, k: int
-) -> tuple[FloatArray, FloatArray]:
+def first_place_results(worst: IntArray, items: Scores, k: int) -> tuple[Any, Any]:
     """Return how many items decided to be among the first k are, or are tied with one.
 
     Parameters
@@ -119,11 +118,9 @@ def first_place_results(
     """
     first, size = true_places(items.grades, items.offsets)[:, 0], items.queries.sizes
     query = np.repeat(np.arange(size.size), size)
-    decided = (worst[items.rows] <= k) & (size[query] > k)
-    return (
-        np.bincount(query, decided & (first <= k), size.size),
-        np.bincount(query, decided, size.size),
-    )
+    decided = 1.0 * ((worst[items.rows] <= k) & (size[query] > k))
+    right = np.bincount(query, decided * (first <= k), size.size)
+    return right, np.bincount(query, decided, size.size)
 
 
 def true_places(grades: IntArray, offsets: IntArray) -> IntArray:

@@ -372,7 +372,7 @@ def test_questions_about_the_top_are_about_those_near_it(board):
     assert len(top) == 3
     pairs = [(q.left_id, q.right_id) for q in top]
     assert max(map(pairs.count, pairs)) <= 2
-    with pytest.warns(UserWarning, match=r"n=1000 .* 15 are all .* pair of 6 items"):
+    with pytest.warns(UserWarning, match=r"n=1000 .* 15 are all .*=1 .* of 6 items"):
         assert len(board.ask(1000)) == 15
     clear = Leaderboard().fit(drawn(np.array([2.0, 2, 0, 0, 0, 0])))
     about = clear.ask(1, objective="top")

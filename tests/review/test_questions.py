@@ -653,7 +653,7 @@ def answered_by(tmp_path, rows):
 @pytest.mark.parametrize(
     ("name", "kind", "match"),
     [
-        ("tasks.xlsx", "csv", "xlsx, and format='csv'. Write a .csv for"),
+        ("tasks.xlsx", "csv", "xlsx, and format='csv'. Write a .csv or"),
         (
             "tasks.ods",
             None,
