@@ -280,10 +280,10 @@ def test_10_review_loop(page):
     assert answers.tolist() == list(range(0, 180, 20))
     assert right[-1] > right[0] + 0.15
     assert abs(expected[-1] - right[-1]) < 0.04
-    assert bo[-1] > ann[-1] + 0.02
+    assert 0.1 > bo[-1] > ann[-1] + 0.02
     assert best[-1] < 0.75 * best[0]  # "worth less and less"
     before, after = (bars(plt.figure(number).axes[0]) for number in (1, 2))
-    assert after.mean() < before.mean() - 1  # in ranks
+    assert after.mean() < before.mean() - 0.5  # in ranks
     curves = found["curves"]
     random = curves["random"]["accuracy"][-1]
     assert curves["pairs"]["accuracy"][-1] > random + 0.05
