@@ -289,7 +289,7 @@ def test_10_review_loop(page):
     assert curves["pairs"]["accuracy"][-1] > random + 0.05
     assert curves["top"]["accuracy"][-1] > random + 0.03
     others = [curves[name]["ndcg"][2] for name in ("pairs", "random")]
-    assert curves["top"]["ndcg"][2] > max(others) + 0.015
+    assert curves["top"]["ndcg"][2] > max(others) + 0.01
 
 
 @pytest.mark.slow
