@@ -209,7 +209,7 @@ class Review:
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> X = data.data[:4]
     >>> table = [{"left": 0, "right": 2, "label": "right", "reviewer": "Ann"}]
-    >>> review = ranker.review(X, answers=table, reviewer_error=0.05)
+    >>> review = ranker.review(X, answers=table, reviewer_error=0.025)
     >>> bool(review.expected_accuracy > ranker.review(X).expected_accuracy)
     True
     """
