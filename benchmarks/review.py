@@ -2,13 +2,15 @@
 
     python benchmarks/review.py --data MQ2008 OHSUMED    # folders of FoldN; an hour
     python benchmarks/review.py                          # simulated folds; minutes
+    python benchmarks/review.py --places --data MQ2008 OHSUMED    # first places alone
     python benchmarks/review.py --smoke                  # seconds
 
 An XGBRanker is trained and calibrated; reviewers are simulated by the labels of the
 test queries. Questions that `ask` chooses stand beside those at random. Then: how well
 the errors of two reviewers are found who gave a thousand answers each, or as many as
-there were questions; what becomes of reviewers who call close items the same; and the
-time of one question.
+there were questions; what becomes of reviewers who call close items the same; the time
+of one question; and how often the items that the decided pairs put among the first k
+places belong there, before answers and after, on clinic days too.
 """
 
 import json
@@ -17,6 +19,7 @@ import warnings
 from argparse import ArgumentParser
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,8 +29,8 @@ from tqdm import tqdm
 from xgboost import XGBRanker
 
 from skrank_abstain import BALToR
-from skrank_abstain.datasets import load_letor, make_ranking
-from skrank_abstain.pairs import group_queries
+from skrank_abstain.datasets import load_letor, load_triage, make_ranking
+from skrank_abstain.pairs import group_queries, pair_labels
 from skrank_abstain.review import review_curve
 from skrank_abstain.scorers import fit_ranker
 
@@ -69,7 +72,8 @@ def calibrated(fold: Any, **options: Any) -> BALToR:
         # That ties are accepted first is no matter here: nothing is accepted.
         warnings.filterwarnings("ignore", "Nearly all accepted pairs are ties")
         # What a review gets right are labels, ties included.
-        ranker = BALToR(model, loss="zero_one", random_state=0, **options)
+        options = {"loss": "zero_one", "random_state": 0} | options
+        ranker = BALToR(model, **options)
         return ranker.fit(vali.data, vali.target, qid=vali.qid)
 
 
@@ -85,7 +89,7 @@ def run_fold(fold: Any, budgets: list[float], *, quiet: bool, title: str) -> Any
             budgets=budgets,
             error=error,
             objective=objective,
-            reviewer_error=error if known else None,
+            reviewer_error=error / 2 if known else None,
             random_state=0,
         )
     n_pairs = sum(n * (n - 1) // 2 for n in np.unique(test.qid, return_counts=True)[1])
@@ -122,7 +126,10 @@ def print_runs(title: str, folds: list[Any], budgets: list[float]) -> list[Any]:
         text = " ".join(f"{value:.3f}" for value in found)
         # Fewer where nothing was left to ask.
         answers = min(rates["answers"] for _, rates in folds) // 2
-        print(f"reviewer who errs in {rate:.0%}, {answers:,} answers, found: {text}")
+        print(
+            f"reviewer who errs in {rate:.0%} and reverses half of that, "
+            f"{answers:,} answers, found: {text}"
+        )
         rows.append({"reviewer": name, "error": rate, "found": found})
     return rows
 
@@ -140,9 +147,7 @@ def noticed(smoke: bool) -> list[Any]:
     ranker = calibrated(fold, relevance_bins=5)
     spread = float(np.std(test.target))
     print("\nReviewers who notice a difference of at least so many standard deviations")
-    print(
-        f"{'notice':>8}{'same':>8}{'right 5%':>10}{'expected':>10}{'error found':>13}"
-    )
+    print(f"{'notice':>8}{'same':>8}{'right 5%':>10}{'expected':>10}{'reversed':>13}")
     rows = []
     for share in (0.0, 0.1, 0.25, 0.5):
         values = defaultdict(list)
@@ -185,7 +190,7 @@ def time_of_question(smoke: bool) -> dict[str, float]:
     for objective in ("pairs", "top"):
         asked = ranker.review(X).ask(n, objective=objective)
         answers = {"left": asked.left, "right": asked.right, "label": ["left"] * n}
-        review = ranker.review(X, answers=answers, reviewer_error=0.1)
+        review = ranker.review(X, answers=answers, reviewer_error=0.05)
         review.ask(1, objective=objective)
         start = time.process_time()
         review.ask(n, objective=objective)
@@ -197,24 +202,106 @@ def time_of_question(smoke: bool) -> dict[str, float]:
     return seconds
 
 
+#: Answers a query and shares of them that are wrong, for first places.
+ANSWERED = [(0, 0.0), (1, 0.0), (3, 0.0), (3, 0.1)]
+
+
+def clinic_days(smoke: bool) -> Iterator[Any]:
+    """Yield groupings of the triage patients: days to train, to calibrate, to test."""
+    for seed in range(1 if smoke else 10):
+        data = load_triage(random_state=seed)
+        ends = {"train": (0, 17), "validation": (17, 24), "test": (24, 34)}
+        parts = {}
+        for name, (low, high) in ends.items():
+            rows = (low <= data.qid) & (data.qid < high)
+            columns = {key: data[key][rows] for key in ("data", "target", "qid")}
+            parts[name] = SimpleNamespace(**columns)
+        yield SimpleNamespace(**parts)
+
+
+def answered(questions: Any, y: Any, error: float, rng: Any) -> list[dict[str, Any]]:
+    """Answer questions by the labels; any other label is as likely for an error."""
+    said = []
+    truth = pair_labels(y, questions.left, questions.right).tolist()
+    for pair, label in zip(questions, truth, strict=True):
+        if rng.random() < error:
+            label = rng.choice([other for other in (-1, 0, 1) if other != label])
+        row = {"qid": pair.qid, "left": pair.left, "right": pair.right}
+        said.append(row | {"label": {-1: "right", 0: "same", 1: "left"}[int(label)]})
+    return said
+
+
+def first_places(
+    title: str, folds: Any, coverages: list[float], *, quiet: bool
+) -> list[Any]:
+    """Print how often an item whose worst rank is at most k is among the first k."""
+    counts = defaultdict(list)  # for each query: items listed, those of them right
+    for fold in tqdm(folds, desc=f"first places, {title}", disable=quiet):
+        full = calibrated(fold, loss="misranking")
+        X, qid = fold.test.data, np.asarray(fold.test.qid)
+        y = np.asarray(fold.test.target, dtype=float)
+        names, sizes = np.unique(qid, return_counts=True)
+        better = ((qid == qid[:, None]) & (y > y[:, None])).sum(axis=1)
+        for coverage, (n, error) in product(coverages, ANSWERED):
+            ranker, rng = full.at_coverage(coverage), np.random.default_rng(0)
+            worst = ranker.rank_intervals(X, qid)[:, 1]
+            if n:
+                asked = ranker.review(X, qid).ask(n * names.size, per_query=n)
+                said = answered(asked, y, error, rng)
+                worst = ranker.review(X, qid, answers=said).rank_intervals()[:, 1]
+            for k, query in product((1, 3, 10), names):
+                if sizes[names == query] <= k:
+                    continue  # all places are among the first k
+                listed = (worst <= k) & (qid == query)
+                right = (better[listed] < k).sum()
+                counts[coverage, n, error, k].append((listed.sum(), right))
+    print(f"\n{title}: share of the items with worst <= k that are among the first k")
+    print("coverage answers wrong    k  places filled   right")
+    rows = []
+    for (coverage, n, error, k), found in counts.items():
+        listed, right = np.transpose(found).astype(float)
+        share = right.sum() / max(listed.sum(), 1)
+        spread = np.sqrt(np.sum((right - share * listed) ** 2)) / max(listed.sum(), 1)
+        filled = listed.mean() / k
+        print(
+            f"{coverage:8}{n:8}{error:6.0%}{k:5}{filled:13.2f}"
+            f"{share:12.3f} ± {spread:.3f}"
+        )
+        rows.append([coverage, n, error, k, filled, share, spread])
+    return rows
+
+
 def main(argv: list[str] | None = None) -> dict[str, Any]:
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, nargs="+", default=[None])
     parser.add_argument("--budgets", type=float, nargs="+", default=BUDGETS)
     parser.add_argument("--smoke", action="store_true", help="one small fold")
+    parser.add_argument("--places", action="store_true", help="first places alone")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.add_argument("--out", type=Path, default=Path("out"))
     args = parser.parse_args(argv)
     results: dict[str, Any] = {}
-    for folder in args.data:
+    for folder in args.data if not args.places else ():
         title = "simulated" if folder is None else folder.name
         folds = [
             run_fold(fold, args.budgets, quiet=args.quiet, title=f"{title} {name}")
             for name, fold in folds_of(folder, args.smoke)
         ]
         results[title] = print_runs(title, folds, args.budgets)
-    results["noticeable"] = noticed(args.smoke)
-    results["milliseconds"] = time_of_question(args.smoke)
+    coverages = [0.6] if args.smoke else [0.8, 0.6]
+    for folder in args.data:
+        title = "simulated" if folder is None else folder.name
+        folds = (fold for _, fold in folds_of(folder, args.smoke))
+        results[f"first places, {title}"] = first_places(
+            title, folds, coverages, quiet=args.quiet
+        )
+    days = clinic_days(args.smoke)
+    results["first places, triage"] = first_places(
+        "triage", days, coverages, quiet=args.quiet
+    )
+    if not args.places:
+        results["noticeable"] = noticed(args.smoke)
+        results["milliseconds"] = time_of_question(args.smoke)
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "review.json").write_text(json.dumps(results, indent=1) + "\n")
     return results

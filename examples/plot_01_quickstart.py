@@ -37,8 +37,8 @@ ranker.fit(X[~later], y[~later], qid=day[~later])
 # %%
 # One day in order
 # ----------------
-# An item keeps its place for certain where the decided pairs, and what follows from
-# them, leave one rank; else they leave a range of ranks.
+# An item has one rank where the decided pairs, and what follows from them, leave one;
+# else they leave a range of ranks. Decided pairs can be wrong.
 today = day == 30
 names = [f"patient {row}" for row in np.flatnonzero(today)]
 print("Day 30, most urgent first")
@@ -51,7 +51,7 @@ for item in ranker.ranking(X[today], item_id=names).to_dicts():
 # -----------
 # The deferred pairs that keep the first three places open:
 decisions = ranker.predict_pairs(X[today], item_id=names)
-print("To know the first three for certain, ask a clinician:")
+print("To decide who is among the first three, ask a clinician:")
 for pair in decisions.deferred(deciding_top=3):
     print(f"      {pair.left_id} or {pair.right_id}?")
 

@@ -109,8 +109,8 @@ ax.set_title("Clear orders are decided first, ties later")
 # One query
 # ---------
 # A bar reaches over the ranks that the decided pairs leave open. Items whose bar ends
-# before the line are in the top 5 for certain, those whose bar begins behind it are
-# not, and the others are worth a person's time.
+# before the line are decided to be in the top 5, those whose bar begins behind it are
+# decided not to be, and the others are worth a person's time.
 RankIntervalDisplay.from_estimator(
     rankers["graded relevance"],
     new.data,

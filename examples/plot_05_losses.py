@@ -58,7 +58,7 @@ rankers = {
 # -------------------------------------
 # Shares are of all new pairs, but for two: *wrong* is the share of the decided orders
 # that are the wrong way round, *top 5* the share of the first five places of all
-# queries that are filled for certain, as far as the decided orders are right.
+# queries that the decided orders fill, right or wrong.
 rows = []
 in_top = np.minimum(np.unique(new.qid, return_counts=True)[1], 5).sum()
 for name, ranker in rankers.items():

@@ -39,7 +39,7 @@ ranker = ranker.fit(X[~new], y[~new], qid=day[~new])
 # Eight o'clock: the list
 # -----------------------
 # ``best`` and ``worst`` are the places that the decided pairs leave open. Bea and Mina
-# get a slot, whatever comes: their worst place is 2. Seven others may be third.
+# are decided to get a slot: their worst place is 2. Seven others may be third.
 WAITING = "Abel Bea Carl Dora Emil Fay Gus Hana Ivan Jill Kofi Lena Mina"
 NAMES = np.array(WAITING.split())
 COLUMNS = ["place", "item_id", "best", "worst"]
@@ -49,9 +49,9 @@ print(before.ranking().to_frame()[COLUMNS].to_string(index=False))
 # %%
 # Half past eight: questions to a nurse
 # -------------------------------------
-# The clinic's rule: ask two questions at a time until the slots are certain, eight at
+# The clinic's rule: ask two questions at a time until the slots are decided, eight at
 # most. ``deferred`` has the pairs that nobody has decided, here those that can change
-# who is among the first three, least certain first. The true grades answer in place of
+# who is among the first three, riskiest first. The true grades answer in place of
 # a nurse, so she is never wrong; :doc:`plot_10_review_loop` has people who are, and
 # questions about the whole list.
 WORDS = {1: "left", 0: "same", -1: "right"}
@@ -65,14 +65,14 @@ def nurse(questions, grades):  # simulated: she knows the grades
     ]
 
 
-def slots_are_certain(review):
+def slots_are_decided(review):
     return (review.ranking().worst <= 3).sum() == 3
 
 
 def ask_the_nurse(ranker, rows):
     answers = []
     review = ranker.review(X[rows], item_id=NAMES)
-    while not slots_are_certain(review) and len(answers) < 8:
+    while not slots_are_decided(review) and len(answers) < 8:
         questions = review.decisions.deferred(2, deciding_top=3)
         answers += nurse(questions, y[rows])
         review = ranker.review(X[rows], item_id=NAMES, answers=answers)
@@ -108,7 +108,7 @@ for title, review in {"At eight": before, "At nine": after}.items():
 # One day may be luck. On the ten new days, a slot is well used if its patient is at
 # least as urgent as the third most urgent one of the day. By the list alone 22 of 30
 # are; with the answers 26 are, for about four questions a day. A ranker that decides
-# more is more often sure and wrong, and then nobody asks.
+# more is wrong more often, and then nobody asks.
 print("decides   questions a day   slots well used, of 30")
 found = {}
 for coverage in (0.9, 0.6, 0.4):

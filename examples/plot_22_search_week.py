@@ -82,7 +82,7 @@ for n_queries in (60, 300):
 #
 # Wednesday: the first list
 # -------------------------
-# The shop's rule: a brand that is certain to be among the first three stays there.
+# The shop's rule: a brand that is decided to be among the first three stays there.
 # Among brands whose places are open, those on sale may go first. For "red jacket" Isla
 # stays; the next five may change places.
 X, grade, query = lists(1)

@@ -480,9 +480,11 @@ CONFIGURATIONS = {
     "query risk": query_risk(coverage=0.5),
     "query risk certified": query_risk(max_risk=0.12, metric="ndcg@5"),
     "labels": labels,
-    "review": review(baltor(coverage=0.6)),
+    "review": review(baltor(coverage=0.6), objective="pairs"),
     "review top": review(baltor(coverage=0.6), objective="top"),
-    "review bradley_terry": review(baltor(coverage=0.6, loss="zero_one", **BT)),
+    "review bradley_terry": review(
+        baltor(coverage=0.6, loss="zero_one", **BT), objective="pairs"
+    ),
 }
 
 

@@ -256,7 +256,7 @@ class RankIntervalDisplay(Display):
             style = {"color": PALETTE[3], "linewidth": 1.5}
             for end in ends:
                 self.ax_.scatter(end, row, marker="|", color=PALETTE[3])
-        # Longer than the ranks, so that a certain rank has a visible bar.
+        # Longer than the ranks, so that a single rank has a visible bar.
         self.bars_ = self.ax_.hlines(row, *ends, **style | kwargs)
         self.markers_ = [] if self.places is None else self._draw_markers(row)
         self.line_ = None

@@ -770,12 +770,16 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             that `PairwiseRankerClassifier` knows. ``reviewer`` and ``time`` are
             optional: of several answers by one reviewer about a pair the last counts.
             So is the ``pair_id`` of a file of tasks: it finds items whose names a
-            spreadsheet changed.
+            spreadsheet changed. Answers about queries that are not in X are set aside,
+            with a warning that counts them.
         item_id : array-like of shape (n_items,), default=None
             Names of the items: any hashable values, each once in a query.
         reviewer_error : None, float or dict of str to float, default=None
-            Share of wrong answers, of all reviewers or of each, in [0, 1). Shares that
-            are not given are estimated.
+            Of the answers about items that differ, the share that reverses their
+            order, of all reviewers or of each, in [0, 1/3]: a third is a guess. As many
+            are taken to say "same", and twice this share of the answers about ties to
+            name an order. Rates that are not given are estimated; reviewers who have
+            not answered may have one.
         gold : frame, mapping of columns or list of mappings, default=None
             Answers that are known to be right, as ``answers`` without reviewer and
             time; reviewers are measured by them. Contradictions number their rows after
@@ -794,13 +798,14 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Raises
         ------
         ValueError
-            If an answer cannot be understood, or names of reviewers differ by case
-            alone.
+            If an answer cannot be understood, an item of a query of X is unknown, no
+            answer is about a query of X, or names of reviewers differ by case alone.
 
         Warns
         -----
         UserWarning
-            If parameters of the rule were set after ``fit``.
+            If parameters of the rule were set after ``fit``, or answers are about
+            queries that are not in X.
         """
         check_row_order(X, qid=qid, item_id=item_id)
         items = self._scored(X, qid)

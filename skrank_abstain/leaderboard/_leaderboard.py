@@ -706,6 +706,11 @@ class Leaderboard(Saved, BaseEstimator):
             per_pair=check_positive_int(per_pair, "per_pair"),
             leader=int(evidence.place.argmin()) if objective == "top" else None,
         )
+        if left.size < n:
+            warn_user(
+                f"n={n} questions: {left.size} are all there are with per_pair="
+                f"{per_pair} for each pair of {theta.size} items. Raise per_pair."
+            )
         difference = theta[left] - theta[right]
         return Questions(
             left=left,

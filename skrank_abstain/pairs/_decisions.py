@@ -385,7 +385,7 @@ class Ranking(Table):
 
     @property
     def open(self) -> BoolArray:
-        """Items whose rank is not settled, shape (n_items,), bool."""
+        """Items to which the decided pairs leave several ranks, (n_items,), bool."""
         return self.best < self.worst
 
     def _columns(self) -> dict[str, NDArray[Any]]:

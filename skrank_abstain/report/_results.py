@@ -33,6 +33,7 @@ from skrank_abstain.selection import (
     at_thresholds,
     cells_of,
     confident_places,
+    first_place_results,
     place_results,
     tally_of,
 )
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 HEAD = ("quantity", "value", "95 % interval")
 _TITLE = "On these data"
 _ALIKE = "each query counting alike"
+#: The table says how often an item that is decided to be among so many first ones is.
+_FIRST = 3
 #: Confidence of the places of items in the table.
 _CONFIDENCE = 0.9
 #: Levels of risk at which the curve is known query by query.
@@ -219,19 +222,22 @@ def _rows_of_queries(data: ReportData) -> list[list[str]]:
 
 
 def _rows_of_places(data: ReportData) -> list[list[str]]:
-    """Return how often places with a confidence hold, if they can be had."""
+    """Return how often decided first places, and those with a confidence, hold."""
     known, items = data.ranker.calibration, data.items
     if items.unit is not None:
         return []
+    worst = known.engine.ranks(data.ranker.region, items)[:, 1]
+    name = f"decided to be among the first {_FIRST}: are, or are tied with one"
+    decided = row(name, *first_place_results(worst, items, _FIRST))
     try:
         shares = known.place_shares()
         places = confident_places(shares, known.items.n_queries, items, _CONFIDENCE)
     except ValueError:  # too few queries
-        return []
+        return [decided]
     alike = f"places at {_CONFIDENCE:.0%} confidence"
     names = "hold the true one or a tied one", "mean width, of the query"
     columns = [each[~np.isnan(each)] for each in place_results(places, items)]
-    return [
+    return [decided] + [
         row(f"{alike}: {name}, {_ALIKE}", column, np.ones(column.size))
         for name, column in zip(names, columns, strict=True)
     ]

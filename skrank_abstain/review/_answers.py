@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._validation import IntArray, is_blank, is_missing, listed, shown
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, read_columns, read_pair_labels
 
 _FLOAT = re.compile(r"-?\d+\.0")
@@ -174,16 +175,18 @@ def take_answers(
     answers : Answers
         The same whatever the order of the rows. Equal answers of one reviewer about a
         pair count once; of different ones the last counts, if the table has times, and
-        all of them otherwise.
+        all of them otherwise. Answers about queries that are not in X are left out,
+        with one warning.
 
     Raises
     ------
     TypeError
         If the table is of another kind.
     ValueError
-        If a column or a value is missing, an item is unknown or in another query, both
-        items are the same, a label is not understood, the names of two reviewers differ
-        by case alone, or the table holds decisions, whose labels nobody gave.
+        If a column or a value is missing, an item of a query of X is unknown or in
+        another query, no answer is about a query of X, both items are the same, a label
+        is not understood, the names of two reviewers differ by case alone, or the table
+        holds decisions, whose labels nobody gave.
     """
     table = _columns(answers, by_name=item_id is not None)
     if gold is not None:
@@ -192,22 +195,25 @@ def take_answers(
     label = _labels(table["label"], labels)
     n = label.size
     names = _known(table.get("reviewer", [_ANYONE] * n), "reviewer")
+    moments = _moments(table.get("time", [None] * n))
+    about = np.flatnonzero(left >= 0)  # a query of X
+    left, right, label = left[about], right[about], label[about]
     position = np.argsort(queries.order) - queries.offsets[queries.codes]
     query, left, right = queries.codes[left], position[left], position[right]
     swapped = left > right
     left, right = np.where(swapped, (right, left), (left, right))
     label = np.where(swapped, -label, label)
-    texts = np.array([name.strip() for name in names], dtype=np.str_)
+    texts = np.array([names[k].strip() for k in about], dtype=np.str_)
     reviewers, code = np.unique(texts, return_inverse=True)
     check_spelling(reviewers.tolist(), "answers")
     keys = np.stack([query, left, right, label, code.reshape(-1)])
     kept, row, number = np.unique(keys, axis=1, return_index=True, return_inverse=True)
     # A reviewer answers differently about a pair: the last answer counts.
     pairs = np.unique(kept[[0, 1, 2, 4]], axis=1, return_inverse=True)[1].reshape(-1)
-    several = np.flatnonzero(np.bincount(pairs) > 1)
+    several, row = np.flatnonzero(np.bincount(pairs) > 1), about[row]
     changed = [(kept[0, pairs == pair][0], row[pairs == pair]) for pair in several]
     last, latest = np.zeros_like(row), np.zeros_like(row)
-    np.maximum.at(last, number.reshape(-1), _moments(table.get("time", [None] * n)))
+    np.maximum.at(last, number.reshape(-1), moments[about])
     np.maximum.at(latest, pairs, last)
     counts = last == latest[pairs]
     query, left, right, label, reviewer = kept[:, counts]
@@ -273,7 +279,7 @@ def _known(column: list[Any], name: str, remedy: str = "") -> list[str]:
 def _rows(
     table: dict[str, list[Any]], queries: Queries, item_id: NDArray[Any] | None
 ) -> tuple[IntArray, IntArray]:
-    """Return the rows of X of the two items of each answer."""
+    """Return the rows of X of the two items of each answer; -1 for other queries."""
     query_names = [as_text(value) for value in queries.values]
     qid = _queries_named(table, query_names, by_row=item_id is None)
     given = np.arange(queries.n_items) if item_id is None else item_id
@@ -296,6 +302,19 @@ def _rows(
     rows = np.array([[*map(row_of, qid, side)] for side in sides], dtype=np.int64)
     if "pair_id" in table:
         _follow_pair_ids(rows, qid, sides, table["pair_id"], items)
+    away = np.array([q is not None and q not in items for q in qid], dtype=bool)
+    away &= (rows < 0).all(axis=0)
+    if away.any():
+        first, several = shown(qid[int(away.argmax())]), shown(query_names)
+        known = f"such as {first} where X has {several}"
+        if away.all():
+            raise ValueError(
+                f"answers must be about queries of X, got others, {known}."
+            )
+        warn_user(
+            f"{away.sum()} of {away.size} answers, about queries that are not in X, "
+            f"{known}, are set aside."
+        )
     kind, remedy = "an item_id", ""
     if item_id is None:
         kind = "row positions of X"
@@ -303,10 +322,11 @@ def _rows(
     rule = f"name items of X by {kind}, and the query that they are in"
     for side, own, written in zip(("left", "right"), rows, sides, strict=True):
         got = [{"qid": q, side: name} for q, name in zip(qid, written, strict=True)]
-        _refuse(np.flatnonzero(own < 0), rule, got, remedy)
+        _refuse(np.flatnonzero((own < 0) & ~away), rule, got, remedy)
     left, right = rows
     pairs = [*zip(*sides, strict=True)]
-    _refuse(np.flatnonzero(left == right), "be about two different items", pairs)
+    alike = np.flatnonzero((left == right) & ~away)
+    _refuse(alike, "be about two different items", pairs)
     other = np.flatnonzero(queries.codes[left] != queries.codes[right])
     _refuse(other, "be about two items of one query", pairs)
     return left, right

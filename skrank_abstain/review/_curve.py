@@ -78,7 +78,8 @@ default="pairs"
     rounds : int, default=10
         Number of reviews from one budget to the next.
     reviewer_error : None, float or dict of str to float, default=None
-        Error rates that the review knows; None: estimated from the answers.
+        Shares of reversed orders that the review knows, half of ``error``; None:
+        estimated from the answers.
     gold : float, default=0
         Share of the questions that somebody who does not err answers, too.
     random_state : int, RandomState instance or None, default=None
@@ -93,7 +94,8 @@ default="pairs"
         most probable label is right; higher is better. ``expected_accuracy``: the
         review's own estimate of it. ``ndcg``: mean NDCG@10 of the ranking, with gains
         2^y - 1, over the queries of at least two items that have any gain (NaN unless
-        y lies in [0, 31]). ``reviewer_error``: estimated rates as {name: rate}.
+        y lies in [0, 31]). ``reviewer_error``: shares of reversed orders as {name:
+        rate}.
 
     Raises
     ------
@@ -219,8 +221,6 @@ def _review(before: Review, said: IntArray, names: NDArray[Any], known: Any) -> 
         "label": label,
         "reviewer": names[reviewer],
     }
-    if isinstance(known, dict):
-        known = {name: known[name] for name in known if name in answers["reviewer"]}
     sure = sure == 1
     gold = {"left": left[sure], "right": right[sure], "label": truth[sure]}
     labels = (-1, 0, 1)

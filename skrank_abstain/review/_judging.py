@@ -14,15 +14,14 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_real,
-    listed,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries
 from skrank_abstain.review._answers import GOLD, Answers, check_spelling
 
-#: Prior error rate, about ties and about orders, worth `_PRIOR_ANSWERS` answers of each
-#: kind. Half of the errors about orders turn them around.
-TYPICAL_ERROR = 0.1
+#: Prior share of reversed orders, worth `_PRIOR_ANSWERS` answers. As many orders are
+#: called ties, and twice as many ties orders.
+TYPICAL_ERROR = 0.05
 _PRIOR_ANSWERS = 10.0
 #: Rates are kept this far from 0 and 1: nobody is taken for infallible to the last bit.
 _INSIDE = 1e-9
@@ -39,8 +38,6 @@ class Reviewers(NamedTuple):
 
     Attributes
     ----------
-    error : ndarray
-        Share of all answers that are wrong.
     turned, missed : ndarray
         Among the answers about items that are not tied: shares that turn their order
         around, and that call them tied.
@@ -48,16 +45,15 @@ class Reviewers(NamedTuple):
         Among the answers about tied items: share that names an order.
     """
 
-    error: FloatArray
     turned: FloatArray
     missed: FloatArray
     split: FloatArray
 
     @classmethod
     def of_error(cls, error: Any) -> Self:
-        """Return reviewers of whom only the share of wrong answers is known."""
+        """Return reviewers of whom only the share of reversed orders is known."""
         rate = np.asarray(error, dtype=np.float64)
-        return cls(rate, rate / 2, rate / 2, rate)
+        return cls(rate, rate, 2 * rate)
 
     def answer_proba(self) -> FloatArray:
         """Return P(answer | true label) of each reviewer.
@@ -68,7 +64,7 @@ class Reviewers(NamedTuple):
             Answers by true labels, both -1, 0, +1. A wrong answer about a tie names
             either order.
         """
-        turned, missed, split = np.clip(self[1:], _INSIDE, 1 - _INSIDE)
+        turned, missed, split = np.clip(self, _INSIDE, 1 - _INSIDE)
         right, half = 1 - turned - missed, split / 2
         rows = [
             [right, half, turned],
@@ -98,9 +94,9 @@ def check_reviewer_error(reviewer_error: Any) -> float | dict[str, float] | None
         return None
     named = isinstance(reviewer_error, Mapping)
     rates = reviewer_error if named else {"": reviewer_error}
-    # Who guesses is wrong in two thirds of the cases.
+    # Who guesses reverses a third of the orders, and calls a third of them ties.
     checked = {
-        str(name).strip(): check_real(rate, "reviewer_error", 0, 2 / 3)
+        str(name).strip(): check_real(rate, "reviewer_error", 0, 1 / 3)
         for name, rate in rates.items()
     }
     return checked if named else checked[""]
@@ -108,8 +104,8 @@ def check_reviewer_error(reviewer_error: Any) -> float | dict[str, float] | None
 
 def known_rates(
     reviewer_error: Any, reviewers: tuple[str, ...]
-) -> tuple[FloatArray, float]:
-    """Return the known rates, and the typical one of future reviewers.
+) -> tuple[tuple[str, ...], FloatArray, float]:
+    """Return the names of all reviewers, their known rates, and that of future ones.
 
     Parameters
     ----------
@@ -119,29 +115,20 @@ def known_rates(
 
     Returns
     -------
-    known : ndarray of shape (n_reviewers,), float64
+    names : tuple of str
+        Those who answered, then the others that ``reviewer_error`` names.
+    known : ndarray of shape (n_names,), float64
         NaN for rates to estimate.
     typical : float
-        NaN if it depends on the answers.
+        NaN if it depends on the reviewers.
     """
     given = check_reviewer_error(reviewer_error)
     typical = given if isinstance(given, float) else np.nan
-    answered = [name for name in reviewers if name != GOLD]
-    known = dict.fromkeys(answered, typical)
-    if isinstance(given, dict) and given:
-        check_spelling([*answered, *given], "reviewer_error")
-        nobody = [name for name in given if name not in answered]
-        if not answered:
-            typical = float(np.mean([*given.values()]))
-        elif nobody:
-            raise ValueError(
-                "reviewer_error must name reviewers who answered, "
-                f"{listed(answered)}, got {nobody[0]!r}: leave a name out until its "
-                "answers are there."
-            )
-        known |= given
-    known[GOLD] = 0.0
-    return np.array([known[name] for name in reviewers], dtype=np.float64), typical
+    rates = given if isinstance(given, dict) else {}
+    check_spelling((*reviewers, *rates), "reviewer_error")
+    names = tuple(dict.fromkeys((*reviewers, *rates)))
+    rates = rates | {GOLD: 0.0}
+    return names, np.array([rates.get(name, typical) for name in names]), typical
 
 
 def judge_reviewers(
@@ -165,8 +152,8 @@ def judge_reviewers(
     Notes
     -----
     Expectation-maximisation, as of Dawid and Skene [1]_: from the rates the probability
-    that each answer is wrong, and from that the rates. A prior of ten answers with one
-    error keeps the rates of those who answered little near the typical one.
+    that each answer is wrong, and from that the rates. A prior of ten answers, one of
+    them wrong, keeps the rates of those who answered little near the typical ones.
 
     References
     ----------
@@ -191,7 +178,7 @@ def judge_reviewers(
 def error_covariance(
     answers: Answers, proba: FloatArray, error: FloatArray, free: BoolArray
 ) -> FloatArray:
-    """Return the covariance of the estimated error rates.
+    """Return the covariance of the estimated shares of reversed orders.
 
     Parameters
     ----------
@@ -210,7 +197,8 @@ def error_covariance(
     -----
     The inverse of the observed information of Louis [1]_: that of the rates if all
     labels were known, less what is lost since they are not. The second part is the
-    covariance of how many errors the reviewers made, pair by pair. Where answers tell
+    covariance of how many orders the reviewers reversed beyond their rate, pair by
+    pair; ties tell nothing of it. Where answers tell
     hardly anything about who errs, the prior of ten answers is left.
 
     References
@@ -221,13 +209,18 @@ def error_covariance(
     n = error.size
     rate = np.clip(error, _INSIDE, 1 - _INSIDE)
     spread = rate * (1 - rate)
-    # wrong[p, r, t]: wrong answers of reviewer r about pair p, if its label is t.
+    # wrong[p, r, t]: orders about pair p that reviewer r reversed, if its label is t,
+    # less their expected number.
     wrong = np.zeros((len(proba), n, 3))
-    labels = np.array([-1, 0, 1])
-    np.add.at(wrong, (answers.pair, answers.reviewer), answers.label[:, None] != labels)
+    orders = np.array([-1, 0, 1])
+    turned = (answers.label[:, None] * orders < 0) - np.outer(
+        rate[answers.reviewer], np.abs(orders)
+    )
+    np.add.at(wrong, (answers.pair, answers.reviewer), turned)
     mean = np.einsum("prt,pt->pr", wrong, proba)
     lost = np.einsum("prt,pst,pt->rs", wrong, wrong, proba) - mean.T @ mean
-    count = np.bincount(answers.reviewer, minlength=n)
+    untied = 1 - proba[answers.pair, 1]
+    count = np.bincount(answers.reviewer, untied, minlength=n)
     scaled = lost / np.outer(spread, spread)
     # The prior alone bounds what can be lost.
     information = np.diag(count / spread) - scaled
@@ -256,8 +249,8 @@ def warn_of_alike(
             names = answers.reviewers
             warn_user(
                 f"{names[one]!r} and {names[other]!r} cannot be told apart by their "
-                f"answers: they err in {error[one]:.2f} and {error[other]:.2f} of "
-                "them, and the difference is less than two standard errors "
+                f"answers: they reverse {error[one]:.2f} and {error[other]:.2f} "
+                "of the orders, and the difference is less than two standard errors "
                 "(reviewer_error_se_). Add gold= answers, or a known rate as "
                 "reviewer_error={name: rate}."
             )
@@ -269,17 +262,16 @@ def _rates(counts: FloatArray) -> FloatArray:
     tied = counts[:, :, 1].sum(axis=1)
     untied = counts.sum(axis=(1, 2)) - tied
     wrong = [
-        tied + untied - counts[:, [0, 1, 2], [0, 1, 2]].sum(axis=1),
         counts[:, 0, 2] + counts[:, 2, 0],
         counts[:, 1, 0] + counts[:, 1, 2],
         counts[:, 0, 1] + counts[:, 2, 1],
     ]
-    total = np.array([tied + untied, untied, untied, tied])
-    typical = np.array([[1.0], [0.5], [0.5], [1.0]]) * TYPICAL_ERROR
+    total = np.array([untied, untied, tied])
+    typical = np.array([[1.0], [1.0], [2.0]]) * TYPICAL_ERROR
     rates: FloatArray = (wrong + typical * _PRIOR_ANSWERS) / (total + _PRIOR_ANSWERS)
     # Nobody counts as wrong about orders more often than right: the opposite of their
     # answers would be believed.
-    rates[1] = np.minimum(rates[1], (1 - rates[2]) / 2)
+    rates[0] = np.minimum(rates[0], (1 - rates[1]) / 2)
     return rates
 
 

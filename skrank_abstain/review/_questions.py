@@ -6,16 +6,17 @@ import os
 import re
 from base64 import b64encode
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from io import StringIO
+from io import BytesIO, StringIO
 from itertools import islice
 from math import isinf
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from numpy.typing import NDArray
 
@@ -25,9 +26,10 @@ from skrank_abstain._validation import (
     check_choice,
     is_blank,
     is_missing,
+    listed,
 )
 from skrank_abstain.pairs import PairDecisions, read_columns
-from skrank_abstain.review._answers import is_pair_id, pair_id
+from skrank_abstain.review._answers import as_text, is_pair_id, pair_id
 
 #: Columns of a task; items have their names, or their rows of X.
 _TASK = ("pair_id", "qid", "left_id", "right_id")
@@ -37,12 +39,14 @@ _READ = (*_TASK, "left", "right", "label", "reviewer", "time")
 #: Columns by which a table of questions may name the pairs.
 _NAMED = ("pair_id", "left_id", "right_id")
 _NO_ANSWER = ("", "skip", None)
-_FORMATS = {".csv": "csv", ".jsonl": "jsonl", ".json": "label_studio"}
-_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
+_FORMATS = {".csv": "csv", ".xlsx": "xlsx", ".jsonl": "jsonl", ".json": "label_studio"}
+_WORKBOOKS = (".xlsm", ".xls", ".ods", ".numbers")
 #: What parsers raise where a file is damaged, or something else.
 _DAMAGE = ValueError, TypeError, KeyError, AttributeError, RecursionError, csv.Error
 #: Halves of characters, which no encoding has.
 _HALF = re.compile("[\ud800-\udfff]")
+#: The start of a date: the rest says that it is a whole day.
+_DAY = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00(\.0+)?")
 #: What a spreadsheet takes for the start of a formula; a ' in front prevents it.
 _FORMULA = re.compile("[-=+@\t\r']")
 #: What starts so and is a number all the same; +inf and -1_0 are none.
@@ -91,7 +95,7 @@ class Questions(PairDecisions):
         self,
         path: str | os.PathLike[str],
         *,
-        format: str = "csv",  # noqa: A002 (what other libraries call it)
+        format: str | None = None,  # noqa: A002 (what other libraries call it)
         shown: Any = None,
     ) -> None:
         """Write the questions to a file, most useful first.
@@ -99,9 +103,10 @@ class Questions(PairDecisions):
         Parameters
         ----------
         path : str or path-like
-        format : {"csv", "jsonl", "label_studio"}, default="csv"
+        format : {"csv", "xlsx", "jsonl", "label_studio"} or None, default=None
             A table with an empty column ``label`` to fill in with left, same or right,
-            one JSON object per line, or a list of tasks for Label Studio.
+            as text or as an Excel workbook; one JSON object per line; or a list of
+            tasks for Label Studio. None: what the ending of ``path`` says, or "csv".
         shown : frame or mapping of columns, default=None
             What people see of the items, one value per row of X: columns ``left_...``
             and ``right_...`` of each task. Or a table with one row per question, as
@@ -109,37 +114,47 @@ class Questions(PairDecisions):
 
         Raises
         ------
+        ImportError
+            If a workbook is to be written without openpyxl.
         ValueError
             If ``shown`` has another number of rows than X, or, both being pandas
             objects, another index; if a table of the questions has other rows than
-            these or a column for one side alone; if ``format`` is unknown or ``path``
-            ends as another one, or as a workbook; or if a text has half of a character.
+            these, does not name their items, or has a column for one side alone; if
+            ``format`` is unknown or ``path`` ends as another one, or as another kind of
+            workbook; or if a text has half of a character.
 
         Notes
         -----
-        A task has ``pair_id``, ``qid``, ``left_id`` and ``right_id``, as texts. A hash
+        A task has ``pair_id``, ``qid`` (such as the day, empty where there is none),
+        ``left_id`` and ``right_id``, as texts. A hash
         of the names decides which item stands on the left, and tasks do not reveal what
         the model expects. ``read_answers`` reads the completed file. In a table a text
         that a spreadsheet would take for a formula has a ``'`` in front, which
         ``read_answers`` removes.
         """
+        ending = Path(path).suffix.lower()
+        format = format or _FORMATS.get(ending, "csv")  # noqa: A001
         check_choice(format, "format", tuple(_FORMATS.values()))
-        formats = _FORMATS | dict.fromkeys(_WORKBOOKS, "a workbook")
-        expected = formats.get(Path(path).suffix.lower(), format)
+        formats = _FORMATS | dict.fromkeys(_WORKBOOKS, "another workbook")
+        expected = formats.get(ending, format)
         if expected != format:
             raise ValueError(
                 f"path and format must fit, got {os.fspath(path)!r}, {expected}, and "
-                f"format={format!r}. Write a .csv for 'csv', which spreadsheets open, "
-                "a .jsonl for 'jsonl' or a .json for 'label_studio'."
+                f"format={format!r}. Write a .csv or .xlsx, which spreadsheets open, a "
+                ".jsonl, or a .json for 'label_studio'."
             )
         tasks = self._tasks(shown)
+        columns = [*(tasks[0] if tasks else _TASK), "label", "reviewer"]
+        rows = [[_as_cell(task.get(name, "")) for name in columns] for task in tasks]
+        if format == "xlsx":
+            book = _openpyxl(path).Workbook()
+            for row in (columns, *rows):
+                book.active.append(row)
+            book.save(path)
+            return
         if format == "csv":
             text = StringIO(newline="")
-            columns = [*(tasks[0] if tasks else _TASK), "label", "reviewer"]
-            writer = csv.DictWriter(text, columns, restval="")
-            writer.writeheader()
-            for task in tasks:
-                writer.writerow({name: _as_cell(value) for name, value in task.items()})
+            csv.writer(text).writerows([columns, *rows])
             content = text.getvalue()
         elif format == "jsonl":
             content = "".join(json.dumps(task) + "\n" for task in tasks)
@@ -163,11 +178,11 @@ class Questions(PairDecisions):
         path : str or path-like
             File to write, such as ``"review.html"``; an existing one is replaced.
         shown : frame or mapping of columns, default=None
-            What people see of the items, one value per row of X. Or, with columns
-            ``left`` and ``right``, what they see in each question: one row per
-            question, in their order, with the text of ``left_id`` in ``left``. More
-            columns of this kind are ``left_image`` and ``right_image``, and so on;
-            any other, such as ``prompt``, stands above both sides. See Notes.
+            What people see of the items, one value per row of X. Or what they see in
+            each question: ``questions.to_frame()`` with new columns ``left_text`` and
+            ``right_text``, the texts of ``left_id`` and ``right_id``. More columns of
+            this kind are ``left_image`` and ``right_image``, and so on; any other new
+            one, such as ``prompt``, stands above both sides. See Notes.
         question : str, default="Which comes first?"
             The question about the two items, such as "Who needs a doctor sooner?".
         blind : bool, default=False
@@ -181,8 +196,9 @@ class Questions(PairDecisions):
         Raises
         ------
         ValueError
-            If ``shown`` has other rows than X or the questions, as in ``to_tasks``, or
-            is None or names the items on a blind page; if texts of the language are
+            If ``shown`` has other rows than X or the questions or does not name their
+            items, as in ``to_tasks``; if it is None or a column names items on a blind
+            page; if texts of the language are
             missing; or if ``path`` does not end in .html or .htm.
 
         Notes
@@ -194,11 +210,10 @@ class Questions(PairDecisions):
         row per question they are drawn for each row, by a hash of its texts too, so
         that a pair that is asked about often does not show one item on one side.
 
-        Such a table may be ``questions.to_frame()`` or a file of ``to_tasks`` with new
-        columns ``left_text`` and ``right_text``: its ``left_id`` and ``right_id``, or
-        the ``pair_id`` of a task, then tell the sides, and a row about another pair is
-        refused. Its other columns are not shown. A ``pair_id`` of your own comes back
-        in the saved file.
+        Such a table may also be a file of ``to_tasks`` with new columns: ``left_id``
+        and ``right_id``, or the ``pair_id`` of a task, tell the sides, and a row
+        without them or about another pair is refused. The columns that it had are not
+        shown. A ``pair_id`` of your own comes back in the saved file.
         """
         if Path(path).suffix.lower() not in (".html", ".htm"):
             raise ValueError(
@@ -246,6 +261,7 @@ class Questions(PairDecisions):
             rows = {str(name): row for name, row in sides}
             name, left, right = pair_id(qid, *rows)
             task = dict(zip(_TASK, (name, qid, left, right), strict=True))
+            task["qid"] = "" if pair["qid"] is None else _DAY.sub(r"\1", qid)
             if by_question:
                 task |= _drawn(task, [*rows], by_question[number])
             for name, column in columns.items():
@@ -312,12 +328,21 @@ def _of_cell(value: str) -> str:
 
 
 def _check_blind(tasks: list[dict[str, str]]) -> None:
-    """Refuse tasks that show nothing but names, or a column of names."""
+    """Refuse tasks that show nothing but names, or a column of names.
+
+    On a side most texts are the name of one of the two items; above both, any is one.
+    """
+    own = [{task[s].strip().casefold() for s in _NAMED[1:]} for task in tasks]
     for name in tasks[0].keys() - {*_TASK} or {"left_id"}:
-        if all(task[name] in (task["left_id"], task["right_id"]) for task in tasks):
+        texts = [task[name].strip().casefold() for task in tasks]
+        named = sum(text in ids for text, ids in zip(texts, own, strict=True))
+        above = not name.startswith(("left_", "right_"))
+        if 2 * named > len(tasks) - texts.count("") or (
+            above and not set().union(*own).isdisjoint(texts)
+        ):
             raise ValueError(
                 "shown must hold on a blind page what people see instead of the names "
-                f"of items, got no more than these in {name}."
+                f"of items, got names in {name}: leave this column out."
             )
 
 
@@ -362,6 +387,11 @@ def _drawn(
     """Return what a task shows of a question, on sides that are drawn for it."""
     number = row.get("pair_id", "")
     ours = is_pair_id(number)
+    if not ours and not {"left_id", "right_id"} <= row.keys():
+        raise ValueError(
+            f"shown must have left_id and right_id, got {listed(row)}: start from "
+            "questions.to_frame(), and add left_text and right_text."
+        )
     # Sides are those of a task if the row has its id, else those of the question.
     first, second = (task["left_id"], task["right_id"]) if ours else names
     found = str(row.get("left_id", first)), str(row.get("right_id", second))
@@ -414,18 +444,22 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int | float | str) else str(value)
 
 
-def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    r"""Read the answers to tasks from a file.
+def read_answers(
+    *path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+) -> list[dict[str, Any]]:
+    r"""Read the answers to tasks from one file, or from those of several people.
 
-    The content decides how the file is read: as tasks of ``Questions.to_tasks`` with
-    their ``label`` filled in (CSV or one JSON object per line), as saved by the page of
-    ``Questions.to_page``, or as a JSON export of Label Studio. Tables may have commas,
-    semicolons or tabs between their columns.
+    The content decides how a file is read: as tasks of ``Questions.to_tasks`` with
+    their ``label`` filled in (CSV, an Excel workbook or one JSON object per line), as
+    saved by the page of ``Questions.to_page``, or as a JSON export of Label Studio.
+    Tables may have commas, semicolons or tabs between their columns.
 
     Parameters
     ----------
-    path : str or path-like
-        A file in UTF-8, or in UTF-16 with a byte-order mark.
+    *path : str, path-like or iterable of these
+        Files in UTF-8, or in UTF-16 with a byte-order mark, or .xlsx, of which the
+        first sheet is read: ``read_answers("ann.xlsx", "bo.json")`` or
+        ``read_answers(folder.glob("*.json"))``.
 
     Returns
     -------
@@ -433,13 +467,16 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         A table for ``ranker.review(answers=...)``: ``qid``, ``left``, ``right``,
         ``label``, and ``reviewer``, ``time`` and the ``pair_id`` of a task if all rows
         have them; no ``qid`` if no row has one. Tasks that were skipped or have no
-        label are left out.
+        label are left out. Of several files, one without reviewers is by a reviewer
+        who is called as the file, without its ending.
 
     Raises
     ------
+    ImportError
+        If a workbook is to be read without openpyxl.
     ValueError
-        If the file is empty, in another encoding or damaged, or a task lacks what an
-        answer needs.
+        If a file is empty, in another encoding or damaged, a task lacks what an answer
+        needs, no file is named, or two files without reviewers have the same name.
 
     Examples
     --------
@@ -453,6 +490,37 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     ...     read_answers(path)
     [{'qid': 'monday', 'left': 'Ann', 'right': 'Bo', 'label': 'left'}]
     """
+    given = [[each] if isinstance(each, str | os.PathLike) else each for each in path]
+    files = [file for several in given for file in several]
+    answers: list[dict[str, Any]] = []
+    unnamed: dict[str, Any] = {}
+    for file in files:
+        new = _answers_of(file)
+        if len(files) > 1 and not any("reviewer" in answer for answer in new):
+            name = Path(file).stem
+            if unnamed.setdefault(name, file) != file:
+                raise ValueError(
+                    f"path must tell reviewers apart, got {os.fspath(unnamed[name])!r} "
+                    f"and {os.fspath(file)!r} without names: rename a file."
+                )
+            new = [answer | {"reviewer": name} for answer in new]
+        answers += new
+    if not files:
+        raise ValueError("path must name at least one file, got none.")
+    for name in _BESIDE:
+        without = [k for k, answer in enumerate(answers) if name not in answer]
+        if name == "reviewer" and 0 < len(without) < len(answers):
+            raise ValueError(
+                "reviewer must be named in all answers or in none, got none in answer "
+                f"{without[0]} and {len(without)} such answers in all."
+            )
+        for answer in answers if without else ():
+            answer.pop(name, None)
+    return answers
+
+
+def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Return the answers in one file, with what stands beside each label."""
     text = _text_of(path)
     try:
         rows = [{**row} for row in _rows_of(text)]
@@ -478,15 +546,6 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                 f"in entry {number}."
             )
         answers.append(answer | _beside_the_label(row))
-    for name in _BESIDE:
-        without = [k for k, answer in enumerate(answers) if name not in answer]
-        if name == "reviewer" and 0 < len(without) < len(answers):
-            raise ValueError(
-                "reviewer must be named in all answers or in none, got none in answer "
-                f"{without[0]} and {len(without)} such answers in all."
-            )
-        for answer in answers if without else ():
-            answer.pop(name, None)
     return answers
 
 
@@ -503,6 +562,8 @@ def _beside_the_label(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _text_of(path: str | os.PathLike[str]) -> str:
     data = Path(path).read_bytes()
+    if data.startswith(b"PK\x03\x04"):
+        data = _csv_of_workbook(data, path)
     utf16 = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
     try:
         text = data.decode("utf-16" if utf16 else "utf-8-sig")
@@ -512,12 +573,36 @@ def _text_of(path: str | os.PathLike[str]) -> str:
     # Workbooks, and UTF-16 without its mark, are full of zeros.
     if "\0" in text:
         raise ValueError(
-            f"{os.fspath(path)!r} must be a text in UTF-8, got another encoding or a "
-            "workbook: save it as UTF-8, in a spreadsheet as CSV UTF-8."
+            f"{os.fspath(path)!r} must be a text in UTF-8, or a workbook .xlsx, got "
+            "another encoding or kind: save it as UTF-8, in a spreadsheet as CSV UTF-8."
         )
     if not text.strip():
         raise ValueError(f"{os.fspath(path)!r} must hold answers, got an empty file.")
     return text
+
+
+def _openpyxl(path: str | os.PathLike[str]) -> Any:
+    try:
+        # Here, not above: the package works without it.
+        import openpyxl
+    except ImportError as error:
+        raise ImportError(
+            f"The workbook {os.fspath(path)!r} requires openpyxl; install "
+            "skrank-abstain[excel], or use a .csv."
+        ) from error
+    return openpyxl
+
+
+def _csv_of_workbook(data: bytes, path: str | os.PathLike[str]) -> bytes:
+    """Return the first sheet of a workbook as text; zeros for another kind of file."""
+    try:
+        sheet = _openpyxl(path).load_workbook(BytesIO(data), data_only=True)
+    except (BadZipFile, KeyError, ValueError):
+        return b"\0"
+    text = StringIO(newline="")
+    for row in sheet.worksheets[0].iter_rows(values_only=True):
+        csv.writer(text).writerow("" if cell is None else as_text(cell) for cell in row)
+    return text.getvalue().encode()
 
 
 def _rows_of(text: str) -> Iterator[Mapping[str, Any]]:

@@ -174,10 +174,10 @@ class Review:
     Attributes
     ----------
     reviewer_error_ : dict of str to float
-        Share of the answers of each reviewer that are wrong; estimated unless known.
-    reversal_share_ : dict of str to float
-        Share of their wrong answers about untied items that turn the order around; the
-        others say a tie.
+        Of the answers of each reviewer about items that differ, the share that reverses
+        their order: what harms. Estimated unless known.
+    same_error_ : dict of str to float
+        Of these answers, the share that says "same".
     tie_error_ : dict of str to float
         Share of their answers about tied items that name an order: near 1 for those who
         see finer differences than the grades, and never say "same".
@@ -209,7 +209,7 @@ class Review:
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> X = data.data[:4]
     >>> table = [{"left": 0, "right": 2, "label": "right", "reviewer": "Ann"}]
-    >>> review = ranker.review(X, answers=table, reviewer_error=0.05)
+    >>> review = ranker.review(X, answers=table, reviewer_error=0.025)
     >>> bool(review.expected_accuracy > ranker.review(X).expected_accuracy)
     True
     """
@@ -217,7 +217,7 @@ class Review:
     items: ItemsUnderReview
     answers: Answers
     reviewers: Reviewers
-    typical_error: float
+    typical: Reviewers
     estimated: BoolArray
 
     @classmethod
@@ -231,19 +231,21 @@ class Review:
     ) -> Self:
         """Take in tables of answers; parameters as in ``SelectiveRanker.review``."""
         taken = take_answers(answers, items.queries, items.item_id, labels, gold)
-        known, typical = known_rates(reviewer_error, taken.reviewers)
+        names, known, typical = known_rates(reviewer_error, taken.reviewers)
+        taken = replace(taken, reviewers=names)
         reviewers = judge_reviewers(
             taken,
             known,
             lambda likelihood: _label_proba(items.posteriors(taken, likelihood)),
         )
-        if np.isnan(typical):
-            # Future reviewers are taken to be like those who answered.
-            rates = reviewers.error[[name != GOLD for name in taken.reviewers]]
-            typical = float(rates.mean()) if rates.size else TYPICAL_ERROR
-        review = cls(items, taken, reviewers, typical, np.isnan(known))
+        future = Reviewers.of_error(TYPICAL_ERROR if np.isnan(typical) else typical)
+        people = [name != GOLD for name in names]
+        if np.isnan(typical) and any(people):
+            # Future reviewers are taken to be like those who are known.
+            future = Reviewers(*(rates[people].mean() for rates in reviewers))
+        review = cls(items, taken, reviewers, future, np.isnan(known))
         warn_of_alike(
-            taken, reviewers.error, review._error_covariance, review.estimated
+            taken, reviewers.turned, review._error_covariance, review.estimated
         )
         return review
 
@@ -264,19 +266,18 @@ class Review:
         names, rates = self.answers.reviewers, self.reviewers
         counts = np.bincount(self.answers.reviewer, minlength=len(names))
         columns = {
-            "wrong": rates.error,
+            "order reversed": rates.turned,
             "standard error": np.sqrt(np.diag(self._error_covariance)),
-            "untied pair, order reversed": rates.turned,
-            "untied pair, called a tie": rates.missed,
-            "tie, called an order": rates.split,
+            "order called a tie": rates.missed,
+            "tie called an order": rates.split,
         }
         texts = {"reviewer": names, "answers": counts}
         return html_of_rows(repr(self), texts, columns, 0)
 
     @property
     def reviewer_error_(self) -> dict[str, float]:
-        """Share of the answers of each reviewer that are wrong."""
-        return self._by_reviewer(self.reviewers.error)
+        """Share of the orders of items that differ that each reviewer reverses."""
+        return self._by_reviewer(self.reviewers.turned)
 
     @property
     def reviewer_error_se_(self) -> dict[str, float]:
@@ -287,14 +288,13 @@ class Review:
     def _error_covariance(self) -> FloatArray:
         rates = self.reviewers
         return error_covariance(
-            self.answers, self._answered_proba, rates.error, self.estimated
+            self.answers, self._answered_proba, rates.turned, self.estimated
         )
 
     @property
-    def reversal_share_(self) -> dict[str, float]:
-        """Share of their wrong answers about untied items that turn them around."""
-        turned, missed = self.reviewers.turned, self.reviewers.missed
-        return self._by_reviewer(turned / np.maximum(turned + missed, 1e-300))
+    def same_error_(self) -> dict[str, float]:
+        """Share of their answers about items that differ that says "same"."""
+        return self._by_reviewer(self.reviewers.missed)
 
     @property
     def tie_error_(self) -> dict[str, float]:
@@ -350,7 +350,7 @@ class Review:
         n_pairs = self.items.queries.n_pairs
         if not n_pairs:
             return float("nan")
-        answer_proba = Reviewers.of_error(self.typical_error).answer_proba()
+        answer_proba = self.typical.answer_proba()
         asked: dict[int, list[Question]] = {}
         chosen = self._choose(n, PairObjective(), ZERO_ONE_LOSS, drawn=True)
         for query, question in chosen:
@@ -368,7 +368,7 @@ class Review:
         self,
         n: int,
         *,
-        objective: str | QuestionObjective = "pairs",
+        objective: str | QuestionObjective = "top",
         per_query: int | str | None = None,
         verbose: int = 0,
     ) -> Questions:
@@ -378,10 +378,11 @@ class Review:
         ----------
         n : int
             Number of questions, at most.
-        objective : {"pairs", "top", "top@k"} or QuestionObjective, default="pairs"
-            Lower the expected loss, summed over pairs; raise the expected DCG of the
-            first ten of the ranking, or of the first k, as in ``"top@3"``; or an
-            objective of your own.
+        objective : {"top", "top@k", "pairs"} or QuestionObjective, default="top"
+            Raise the expected DCG of the first ten of the ranking, or of the first k,
+            as in ``"top@3"``: what people see of a list is its top. "pairs" lowers the
+            expected loss, summed over all pairs: places 13 and 14 then count as much as
+            1 and 2. Or an objective of your own.
         per_query : int, "equal" or None, default=None
             Limit for each query; or all queries have their turn before one has another.
             None: "equal" for ``objective="top"``, no limit for ``"pairs"``.
@@ -430,18 +431,18 @@ class Review:
         self,
         cost: float | Mapping[str, float],
         *,
-        objective: str | QuestionObjective = "pairs",
+        objective: str | QuestionObjective = "top",
     ) -> bool:
         """Return whether the best question is worth its price.
 
         Parameters
         ----------
         cost : float or dict of str to float
-            Price of a question, in the units of ``Questions.value``: for
+            Price of a question, in the units of ``Questions.value``: of DCG, or for
             ``objective="pairs"`` in wrong pairs, under the ranker's own loss. By
             reviewer if prices differ: answers of those who err more are worth less. A
-            reviewer without answers counts as average.
-        objective : {"pairs", "top"} or QuestionObjective, default="pairs"
+            reviewer of whom nothing is known counts as average.
+        objective : {"top", "top@k", "pairs"} or QuestionObjective, default="top"
             As in ``ask``.
 
         Returns
@@ -456,17 +457,15 @@ class Review:
         """
         objective = check_objective(objective)
         prices: dict[Any, Any] = {None: cost}
-        rates = self.reviewer_error_
         if isinstance(cost, Mapping):
             if not cost:
                 raise ValueError("cost must name at least one reviewer, got {}.")
             prices = {str(name).strip(): price for name, price in cost.items()}
-            check_spelling((*rates, *prices), "cost")
+            check_spelling((*self.answers.reviewers, *prices), "cost")
         loss = self.items.calibration.loss
         for name, price in prices.items():
             least = check_real(price, "cost", 0, np.inf, include_high=False)
-            error = rates.get(name, self.typical_error)
-            best = self._choose(1, objective, loss, error=error)
+            best = self._choose(1, objective, loss, reviewer=name)
             if best and best[0][1].value > least:
                 return True
         return False
@@ -613,14 +612,16 @@ class Review:
         objective: QuestionObjective,
         loss: FloatArray,
         per_query: int | str | None = None,
-        error: float | None = None,
+        reviewer: str | None = None,
         *,
         drawn: bool = False,
         verbose: int = 0,
     ) -> list[tuple[int, Question]]:
         """Choose questions; ``drawn``: answers are drawn, not the most probable."""
-        error = self.typical_error if error is None else error
-        answer_proba = Reviewers.of_error(error).answer_proba()
+        names, rates = self.answers.reviewers, self.typical
+        if reviewer in names:
+            rates = Reviewers(*np.array(self.reviewers)[:, names.index(reviewer)])
+        answer_proba = rates.answer_proba()
         n_queries = self.items.queries.n_queries
 
         def stream(query: int) -> Iterator[Question]:

@@ -29,7 +29,11 @@ from skrank_abstain.selection._engine import (
     tally_of,
 )
 from skrank_abstain.selection._gaps import GapRegion
-from skrank_abstain.selection._places import confident_places, place_results
+from skrank_abstain.selection._places import (
+    confident_places,
+    first_place_results,
+    place_results,
+)
 from skrank_abstain.selection._rules import Coverage, GuaranteedCoverage, Price
 from skrank_abstain.selection._tally import PairTotals, RiskProfile, Tally
 from skrank_abstain.selection._weighting import check_largest_query

@@ -1,6 +1,7 @@
 """Places of items with a confidence: conformal, with the query as the sample."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -98,6 +99,28 @@ def place_results(places: IntArray, items: Scores) -> tuple[FloatArray, FloatArr
         np.bincount(query, holds, size.size) / total,
         np.bincount(query, width, size.size) / total,
     )
+
+
+def first_place_results(worst: IntArray, items: Scores, k: int) -> tuple[Any, Any]:
+    """Return how many items decided to be among the first k are, or are tied with one.
+
+    Parameters
+    ----------
+    worst : ndarray of shape (n_items,), int64
+        Worst ranks that decided pairs leave open, by row.
+    items : Scores
+    k : int
+
+    Returns
+    -------
+    right, decided : ndarray of shape (n_queries,), float64
+        Numbers of items; 0 for a query of at most k items.
+    """
+    first, size = true_places(items.grades, items.offsets)[:, 0], items.queries.sizes
+    query = np.repeat(np.arange(size.size), size)
+    decided = 1.0 * ((worst[items.rows] <= k) & (size[query] > k))
+    right = np.bincount(query, decided * (first <= k), size.size)
+    return right, np.bincount(query, decided, size.size)
 
 
 def true_places(grades: IntArray, offsets: IntArray) -> IntArray:

@@ -280,16 +280,16 @@ def test_10_review_loop(page):
     assert answers.tolist() == list(range(0, 180, 20))
     assert right[-1] > right[0] + 0.15
     assert abs(expected[-1] - right[-1]) < 0.04
-    assert bo[-1] > ann[-1] + 0.02
+    assert 0.1 > bo[-1] > ann[-1] + 0.02
     assert best[-1] < 0.75 * best[0]  # "worth less and less"
     before, after = (bars(plt.figure(number).axes[0]) for number in (1, 2))
-    assert after.mean() < before.mean() - 1  # in ranks
+    assert after.mean() < before.mean() - 0.5  # in ranks
     curves = found["curves"]
     random = curves["random"]["accuracy"][-1]
     assert curves["pairs"]["accuracy"][-1] > random + 0.05
     assert curves["top"]["accuracy"][-1] > random + 0.03
     others = [curves[name]["ndcg"][2] for name in ("pairs", "random")]
-    assert curves["top"]["ndcg"][2] > max(others) + 0.015
+    assert curves["top"]["ndcg"][2] > max(others) + 0.01
 
 
 @pytest.mark.slow
@@ -491,7 +491,7 @@ def test_21_clinic_day(page, capsys):
     pytest.importorskip("lightgbm")
     found = page("plot_21_clinic_day")
     before, after = (found[name].ranking() for name in ("before", "after"))
-    # "Bea and Mina get a slot, whatever comes. Seven others may be third."
+    # "Bea and Mina are decided to get a slot. Seven others may be third."
     assert before.item_id[:2].tolist() == ["Bea", "Mina"]
     assert before.worst[:2].tolist() == [2, 2]
     assert ((before.best <= 3) & (before.worst > 3)).sum() == 7

@@ -216,8 +216,8 @@ MISTAKES = {
     "the model's questions passed as answers": (
         lambda _: FITTED.review(NEW.data, NEW.qid, answers=ask().to_frame()), "error",
         "whose label is the model's"),
-    "questions saved as tasks.xlsx": (
-        lambda folder: ask().to_tasks(folder / "tasks.xlsx"), "error", "Write a .csv"),
+    "questions saved as tasks.ods": (
+        lambda folder: ask().to_tasks(folder / "tasks.ods"), "error", "Write a .csv"),
     "an empty file of answers": (empty, "error", "got an empty file"),
     "a report saved as a.pdf": (
         lambda folder: report().to_html(folder / "a.pdf"), "error", ".html or .htm"),

@@ -112,6 +112,22 @@ def test_the_column_of_queries_is_no_part_of_the_rows(ranker, known, new):
     assert fingerprints(page) == fingerprints(expected)
 
 
+def test_first_places_that_were_decided_are_counted(ranker, new):
+    X, y, qid = new.data, new.target, new.qid
+    (row,) = rows_of(ranker.report(X, y, qid=qid), "decided to be among the first 3")
+    worst = ranker.rank_intervals(X, qid)[:, 1]
+    right, decided = [], []
+    for query in np.unique(qid):
+        own = np.flatnonzero(qid == query)
+        listed = [k for k in own if worst[k] <= 3 and own.size > 3]
+        decided.append(len(listed))
+        right.append(sum(np.sum(y[own] > y[k]) < 3 for k in listed))
+    assert 0 < sum(right) < sum(decided)
+    assert float(row[1]) == pytest.approx(sum(right) / sum(decided), abs=5.1e-5)
+    low, high = ratio_interval(np.array(right, float), np.array(decided, float))
+    assert row[2] == f"{max(low, 0):.4f} to {min(high, 1):.4f}"
+
+
 def test_places_that_held_are_those_of_the_ranker(ranker, new):
     X, y, qid = new.data, new.target, new.qid
     page = ranker.report(X, y, qid=qid)

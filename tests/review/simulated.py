@@ -28,10 +28,10 @@ INPUT = X, NEW.qid
 
 
 def say(questions, error=0.0, seed=0, reviewer="x"):
-    """Answer questions by the true labels, and some of them wrongly."""
+    """Answer questions by the true labels, a share ``error`` of them wrongly."""
     rng = np.random.default_rng(seed)
     truth = pair_labels(NEW.target, questions.left, questions.right)
-    heard = Reviewers.of_error(error).answer_proba()
+    heard = Reviewers.of_error(error / 2).answer_proba()
     return [
         {
             "qid": pair.qid,

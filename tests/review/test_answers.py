@@ -105,7 +105,6 @@ def test_pairs_start_where_another_pair_does():
     [
         ({"left": "Eve"}, "name items .* {'qid': 'a', 'left': 'Eve'} in row 0"),
         ({"left": "Bo"}, "name items .* {'qid': 'a', 'left': 'Bo'} in row 0"),
-        ({"qid": "c"}, "name items .* {'qid': 'c', "),
         ({"right": "Cy"}, "two different items, .* row 0"),
         ({"label": np.nan}, "label in every row, got nan in row 0 and 1 such rows"),
         ({"label": ""}, "Drop the rows without an answer, as review.read_answers does"),
@@ -119,6 +118,23 @@ def test_pairs_start_where_another_pair_does():
 def test_what_is_wrong_is_named(change, match):
     with pytest.raises(ValueError, match=match):
         take_answers([{**ROWS[0], **change}, *ROWS[1:]], QUERIES, IDS)
+
+
+def test_answers_about_queries_that_are_not_there_are_set_aside():
+    # As a table of all days is, beside the items of one of them.
+    other = [{**ROWS[0], "qid": "c", "left": "Eve"}, {**ROWS[1], "qid": "d"}]
+    message = r"2 of 6 answers, .* not in X, such as 'c' where X has \['b', 'a'\]"
+    with pytest.warns(UserWarning, match=message):
+        answers = take_answers([other[0], *ROWS, other[1]], QUERIES, IDS)
+    np.testing.assert_array_equal(columns(answers), EXPECTED)
+    np.testing.assert_array_equal(answers.row, [2, 4, 3, 1])
+    assert answers.reviewers == ("x", "y")
+
+
+def test_answers_about_other_queries_alone_are_refused():
+    other = [{**row, "qid": "c"} for row in ROWS]
+    with pytest.raises(ValueError, match=r"got others, such as 'c' where X"):
+        take_answers(other, QUERIES, IDS)
 
 
 def test_blanks_around_the_names_of_reviewers_do_not_count():

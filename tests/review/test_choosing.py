@@ -20,7 +20,7 @@ from skrank_abstain.review._judging import Reviewers
 from skrank_abstain.review._posterior import Posterior
 
 PAIRS = list(itertools.combinations(range(5), 2))
-ANSWER_PROBA = Reviewers.of_error(0.1).answer_proba()
+ANSWER_PROBA = Reviewers.of_error(0.05).answer_proba()
 PAIRS_RIGHT, TOP_RIGHT = OBJECTIVES["pairs"], OBJECTIVES["top"]
 NONE = (), (), np.empty((0, 3))
 

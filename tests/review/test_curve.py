@@ -92,12 +92,13 @@ def test_more_reviewers_are_told_apart():
     )
     rates = curve["reviewer_error"][0]
     assert rates.keys() == error.keys()
-    assert rates["careful"] < 0.1 < 0.3 < rates["careless"]
+    assert rates["careful"] < 0.05 < 0.15 < rates["careless"]
 
 
 @pytest.mark.filterwarnings("ignore:.* cannot be told apart by their answers")
 def test_gold_answers_tell_who_errs():
     error = {"careful": 0.02, "careless": 0.4}
+    half = {name: rate / 2 for name, rate in error.items()}  # of the orders
     options = {"budgets": [0.15], "error": error, "objective": "random"}
     alone, helped = (
         review_curve(RANKER, *ITEMS, **options, gold=gold, random_state=0)
@@ -108,14 +109,14 @@ def test_gold_answers_tell_who_errs():
 
     def off(curve):
         return max(
-            abs(curve["reviewer_error"][0][name] - error[name]) for name in error
+            abs(curve["reviewer_error"][0][name] - error[name] / 2) for name in error
         )
 
     assert off(helped) < off(alone)
     known = review_curve(
-        RANKER, *ITEMS, **options, reviewer_error=error, rounds=40, random_state=0
+        RANKER, *ITEMS, **options, reviewer_error=half, rounds=40, random_state=0
     )
-    assert known["reviewer_error"][0] == error
+    assert known["reviewer_error"][0] == half
     with pytest.raises(ValueError, match=r"gold must be in \[0, 1\], got 1.5"):
         review_curve(RANKER, *ITEMS, **options, gold=1.5)
 
@@ -140,7 +141,7 @@ def test_who_calls_everything_the_same_is_not_believed():
     curve = review_curve(
         RANKER, *ITEMS, budgets=[0, 0.2], error=0.0, noticeable=10, random_state=0
     )
-    assert curve["reviewer_error"][1]["reviewer"] > 0.4
+    assert curve["reviewer_error"][1]["reviewer"] < 0.1  # no order is reversed
     assert curve["accuracy"][1] > curve["accuracy"][0] - 0.03
     assert curve["expected_accuracy"][1] == pytest.approx(
         curve["accuracy"][1], abs=0.06

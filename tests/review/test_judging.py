@@ -19,12 +19,12 @@ QUERIES = group_queries(["a"] * 4 + ["b"] * 2, 6)
 def test_what_a_reviewer_says():
     turned, missed, split = np.array([0.05]), np.array([0.15]), np.array([0.2])
     np.testing.assert_allclose(
-        Reviewers(np.array([0.2]), turned, missed, split).answer_proba()[0],
+        Reviewers(turned, missed, split).answer_proba()[0],
         [[0.8, 0.1, 0.05], [0.15, 0.8, 0.15], [0.05, 0.1, 0.8]],
         rtol=0,
         atol=1e-15,
     )
-    many = Reviewers.of_error([0.0, 0.3]).answer_proba()
+    many = Reviewers.of_error([0.0, 0.15]).answer_proba()
     assert many.shape == (2, 3, 3)
     np.testing.assert_allclose(many.sum(axis=1), 1, rtol=0, atol=1e-8)
     assert (many > 0).all()
@@ -38,7 +38,7 @@ def test_answers_about_one_pair_multiply():
         "reviewer": ["a", "b", "b"],
     }
     answers = take_answers(table, group_queries(None, 3), None)
-    found = Reviewers.of_error([0.2, 0.4]).likelihood(answers)
+    found = Reviewers.of_error([0.1, 0.2]).likelihood(answers)
     # Columns: right, tie, left is the better one.
     both = np.array([0.1 * 0.2, 0.1 * 0.6, 0.8 * 0.2])
     alone = np.array([0.6, 0.2, 0.2])
@@ -47,14 +47,14 @@ def test_answers_about_one_pair_multiply():
     )
 
 
-@pytest.mark.parametrize("rates", [None, 0.0, 0.2, {"a": 0, "b": 0.5}])
+@pytest.mark.parametrize("rates", [None, 0.0, 0.2, {"a": 0, "b": 1 / 3}])
 def test_rates(rates):
     assert check_reviewer_error(rates) == rates
 
 
 @pytest.mark.parametrize(
     ("rates", "error"),
-    [(1.0, ValueError), (-0.1, ValueError), ({"a": 2}, ValueError), ("a", TypeError),
+    [(0.34, ValueError), (-0.1, ValueError), ({"a": 2}, ValueError), ("a", TypeError),
      ([0.1], TypeError), (True, TypeError)],
 )  # fmt: skip
 def test_what_is_no_rate_is_refused(rates, error):
@@ -75,7 +75,7 @@ def simulate(n_pairs, rates, turned=0.5, seed=0):
     table = {"left": [], "right": [], "label": [], "reviewer": []}
     for name, (order, tie) in rates.items():
         about_orders = (order * turned, order * (1 - turned))
-        heard = Reviewers(order, *about_orders, tie).answer_proba()
+        heard = Reviewers(*about_orders, tie).answer_proba()
         for pair, label in enumerate(truth):
             table["left"].append(2 * pair)
             table["right"].append(2 * pair + 1)
@@ -98,17 +98,15 @@ def test_rates_are_found_from_answers_alone():
     np.testing.assert_allclose(found.turned + found.missed, order, **close)
     np.testing.assert_allclose(found.split, tie, **close)
     np.testing.assert_allclose(found.turned, 0.2 * order, **close)
-    np.testing.assert_allclose(found.error, (2 * order + tie) / 3, **close)
 
 
 def test_known_rates_are_kept():
     answers = simulate(300, {"a": (0.05, 0.05), "b": (0.3, 0.3)})
-    all_known = judge_reviewers(answers, np.full(2, 0.2), flat)
-    np.testing.assert_array_equal(all_known.error, [0.2, 0.2])
-    np.testing.assert_array_equal(all_known.turned, [0.1, 0.1])
+    all_known = judge_reviewers(answers, np.full(2, 0.1), flat)
+    np.testing.assert_array_equal(all_known, [[0.1, 0.1], [0.1, 0.1], [0.2, 0.2]])
     gold = judge_reviewers(answers, np.array([0.0, np.nan]), flat)
-    assert gold.error[0] == gold.split[0] == 0
-    assert gold.error[1] == pytest.approx(0.32, abs=0.05)
+    assert gold.turned[0] == gold.split[0] == 0
+    assert gold.turned[1] == pytest.approx(0.15, abs=0.05)
 
 
 def test_nobody_is_believed_the_opposite_of_what_they_said():
@@ -133,17 +131,28 @@ def test_nobody_is_believed_the_opposite_of_what_they_said():
     assert (heard[:, 2, 2] >= heard[:, 0, 2] - 1e-12).all()
 
 
-def test_before_any_answer_the_known_reviewers_are_typical():
-    rates, typical = known_rates({"ann": 0.1, "bo": 0.3}, ())
-    assert (rates.size, typical) == (0, pytest.approx(0.2))
+@pytest.mark.parametrize(
+    ("given", "names", "rates", "typical"),
+    [
+        (None, ("bo", "gold="), [np.nan, 0.0], np.nan),
+        (0.2, ("bo", "gold="), [0.2, 0.0], 0.2),
+        ({"ann": 0.1}, ("bo", "gold=", "ann"), [np.nan, 0.0, 0.1], np.nan),
+        ({"bo": 0.3}, ("bo", "gold="), [0.3, 0.0], np.nan),
+    ],
+)
+def test_rates_of_people_who_answered_and_who_have_not(given, names, rates, typical):
+    found = known_rates(given, ("bo", "gold="))
+    assert found[0] == names
+    np.testing.assert_array_equal(found[1], rates)
+    np.testing.assert_array_equal(found[2], typical)
 
 
 def test_who_says_little_is_typical():
     answers = simulate(1, {"a": (0.3, 0.3)})
     found = judge_reviewers(answers, np.array([np.nan]), flat)
-    assert found.error[0] == pytest.approx(0.1, abs=0.02)
+    assert found.turned[0] == pytest.approx(0.05, abs=0.02)
     none = take_answers(None, group_queries(None, 2), None)
-    assert judge_reviewers(none, np.empty(0), flat).error.size == 0
+    assert judge_reviewers(none, np.empty(0), flat).turned.size == 0
 
 
 def found(said, reviewers=None, proba=None, n_levels=np.inf):

@@ -143,6 +143,8 @@ def test_what_cannot_be_shown_is_refused(tmp_path):
 
 
 BATTLES = {
+    "left_id": ASKED.left_id,
+    "right_id": ASKED.right_id,
     "left": [f"<b>a</b> {k}" for k in range(5)],
     "right": [f"b {k}" for k in range(5)],
     "prompt": [f"Say {k}\n{SCRIPT}" for k in range(5)],
@@ -168,6 +170,9 @@ def test_a_blind_page_is_marked_so_and_keeps_the_names_for_the_file(tmp_path):
         {"model": ID, "age": range(24)},
         BATTLES | {"left_model": ASKED.left_id, "right_model": ASKED.right_id},
         BATTLES | {"better": ASKED.left_id},
+        BATTLES | {"judge_says": ["", "", "", "", ASKED.left_id[0]]},
+        BATTLES | {"model_a": [f" {name.upper()}" for name in ASKED.left_id]},
+        {"model": [*ID[:20], "", "", "", ""]},
     ],
 )
 def test_a_blind_page_that_names_the_items_is_refused(shown, tmp_path):
@@ -218,9 +223,10 @@ def labels_of(tab):
 
 
 def test_a_question_shows_two_items_and_nothing_of_the_model(tab, tmp_path):
-    assert "5 questions" in tab.seen()
-    start(tab)
     (task, *_) = tasks_of(tmp_path)
+    assert "5 questions" in tab.seen()
+    assert f"Query {task['qid']}" in tab.seen()
+    start(tab)
     cells = tab.value("[...document.querySelectorAll('td,th')].map(e => e.innerText)")
     expected = [task["left_id"], "", task["right_id"]]
     for name in SHOWN:

@@ -2,7 +2,10 @@
 
 import csv
 import json
+import sys
 from functools import partial
+from io import BytesIO
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
@@ -158,19 +161,15 @@ def tables_of_questions(tmp_path):
         return [text_of(item, k) for k, item in enumerate(items)]
 
     left, right = texts(ASKED.left_id), texts(ASKED.right_id)
-    yield "columns", {"left": left, "right": right}
     frame = ASKED.to_frame().assign(left_text=left, right_text=right)
     yield "frame", frame
     turned = {"left_id": "right_id", "right_id": "left_id"}
     turned |= {"left_text": "right_text", "right_text": "left_text"}
     yield "turned", frame.drop(columns=["left", "right"]).rename(columns=turned)
-    yield (
-        "rows",
-        [
-            {"pair_id": k, "left": a, "right": b}
-            for k, (a, b) in enumerate(zip(left, right, strict=True))
-        ],
-    )
+    sides = zip(ASKED.left_id, ASKED.right_id, left, right, strict=True)
+    names = ("left_id", "right_id", "left", "right")
+    rows = [dict(zip(names, row, strict=True)) for row in sides]
+    yield "rows", [{"pair_id": k} | row for k, row in enumerate(rows)]
     ASKED.to_tasks(tmp_path / "file.csv")
     tasks = pd.read_csv(tmp_path / "file.csv")
     left, right = texts(tasks["left_id"]), texts(tasks["right_id"])
@@ -178,7 +177,7 @@ def tables_of_questions(tmp_path):
     yield "ids", {"pair_id": tasks["pair_id"], "left": left, "right": right}
 
 
-@pytest.mark.parametrize("kind", ["columns", "frame", "turned", "rows", "tasks", "ids"])
+@pytest.mark.parametrize("kind", ["frame", "turned", "rows", "tasks", "ids"])
 def test_texts_of_questions_stay_with_their_items(kind, tmp_path):
     table = dict(tables_of_questions(tmp_path))[kind]
     tasks = written_tasks(tmp_path / "tasks", table)
@@ -195,9 +194,21 @@ def test_texts_of_questions_stay_with_their_items(kind, tmp_path):
         }
 
 
+@pytest.mark.parametrize("own", [{}, {"pair_id": range(8)}, {"left_id": ID[:8]}])
+def test_texts_that_are_matched_by_position_are_refused(own, tmp_path):
+    table = {"left": ["a"] * 8, "right": ["b"] * 8} | own
+    for write in (ASKED.to_tasks, ASKED.to_page):
+        with pytest.raises(ValueError, match=r"start from questions.to_frame\(\)|side"):
+            write(tmp_path / "page.html", shown=table)
+    assert not list(tmp_path.iterdir())
+
+
+NAMED = {"left_id": ASKED.left_id, "right_id": ASKED.right_id}
+
+
 def test_more_may_be_shown_of_a_question(tmp_path):
     numbers = np.arange(8)
-    table = {"left": numbers, "right": -numbers, "prompt": numbers * 10}
+    table = NAMED | {"left": numbers, "right": -numbers, "prompt": numbers * 10}
     table |= {"left_note": numbers, "right_note": -numbers, "label": numbers}
     table |= {"value": numbers, " Reviewer": numbers, "left_over": [None] * 8}
     with pytest.raises(
@@ -227,7 +238,8 @@ def test_texts_of_other_questions_are_refused(kind, tmp_path):
 
 def test_sides_are_drawn_for_each_text(tmp_path):
     often = ASKED.take(np.zeros(200, dtype=np.int64))
-    table = {"left": [f"a {k // 2}" for k in range(200)], "right": ["b"] * 200}
+    table = {"left_id": often.left_id, "right_id": often.right_id}
+    table |= {"left": [f"a {k // 2}" for k in range(200)], "right": ["b"] * 200}
     tasks = written_tasks(tmp_path / "tasks", table, often)
     first = [task["left_id"] == ASKED.left_id[0] for task in tasks]
     assert first[::2] == first[1::2]  # of equal texts
@@ -273,7 +285,7 @@ def test_no_questions(tmp_path):
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"format": "xlsx"}, ValueError, "format must be one of"),
+        ({"format": "excel"}, ValueError, "format must be one of"),
         ({"shown": 1}, TypeError, "shown must be a frame"),
         ({"shown": {"id": ID}}, ValueError, "must not have a column id"),
         ({"shown": {"ID": ID}}, ValueError, "must not have a column ID"),
@@ -318,6 +330,106 @@ def test_answers_of_two_people_are_added(tmp_path):
         fill_in(path, "jsonl", tasks, ["left", "left", "same", "right"])
         answers = answers + read_answers(path)
     assert len(RANKER.review(X, DAY, item_id=ID, answers=answers).answers) == 8
+
+
+def test_the_files_of_two_people_are_read_in_one_call(tmp_path):
+    said = "qid,left_id,right_id,label,reviewer,time\nmon,a,b,left,Ann,1\n"
+    (tmp_path / "round 1.csv").write_text(said)
+    (tmp_path / "round 2.csv").write_text(said.replace("left,", "right,"))
+    files = sorted(tmp_path.glob("*.csv"))
+    both = read_answers(files[0]) + read_answers(files[1])
+    assert (
+        read_answers(*files) == read_answers(files) == read_answers(iter(files)) == both
+    )
+    # A nurse who gave no name is called as the file; columns that one lacks are cut.
+    blank = tmp_path / "Bo.csv"
+    blank.write_text("qid,left_id,right_id,label,reviewer\nmon,a,b,same,\n")
+    ann = {"qid": "mon", "left": "a", "right": "b", "label": "left", "reviewer": "Ann"}
+    found = read_answers(files[0], blank)
+    assert found == [ann, ann | {"label": "same", "reviewer": "Bo"}]
+    assert "reviewer" not in read_answers(blank)[0]
+    other = tmp_path / "tuesday"
+    other.mkdir()
+    (other / "Bo.csv").write_text(blank.read_text())
+    with pytest.raises(ValueError, match=r"tell reviewers apart, got .*tuesday"):
+        read_answers(blank, other / "Bo.csv")
+    with pytest.raises(ValueError, match="name at least one file"):
+        read_answers(tmp_path.glob("*.xlsx"))
+
+
+def test_a_workbook_comes_back(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    path = tmp_path / "tasks.xlsx"
+    BY_NUMBER.to_tasks(path, shown={"age": range(24), "note": ["=1+1"] * 24})
+    BY_NUMBER.to_tasks(tmp_path / "tasks.csv", shown={"age": range(24)})
+    book = openpyxl.load_workbook(path)
+    sheet = book.active
+    names, *rows = sheet.iter_rows()
+    names = [cell.value for cell in names]
+    written = [
+        {n: cell.value for n, cell in zip(names, row, strict=True)} for row in rows
+    ]
+    for row, task in zip(written, tasks_of(tmp_path / "tasks.csv", "csv"), strict=True):
+        assert {n: str(row[n]) for n in ("qid", "left_id", "left_age")} == {
+            n: task[n] for n in ("qid", "left_id", "left_age")
+        }
+        assert row["left_note"] == "'=1+1"
+    for k, row in enumerate(rows):
+        row[names.index("label")].value = [*WORDS, None, *WORDS][k]
+    book.create_sheet("notes").append(["label"])
+    book.active = 1
+    book.save(path)
+    answers = read_answers(path)
+    labels = [label for label in [*WORDS, None, *WORDS][:6] if label]
+    assert [answer["label"] for answer in answers] == labels
+    review = RANKER.review(X, DAY, item_id=NAMES, answers=answers)
+    assert len(review.answers) == 5
+
+
+def test_a_workbook_of_dates_and_numbers_is_read_as_text(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    day = pd.Timestamp("2026-11-25")
+    book.active.append(["qid", "left", "right", "label"])
+    book.active.append([day.to_pydatetime(), 1, 2.0, "left"])
+    book.save(tmp_path / "answers.xlsx")
+    answers = read_answers(tmp_path / "answers.xlsx")
+    days = np.array(["2026-11-25", "2026-11-26"], dtype="datetime64[ns]").repeat(12)
+    assert len(RANKER.review(X, days, answers=answers).answers) == 1
+    whole = (tmp_path / "answers.xlsx").read_bytes()
+    other = BytesIO()
+    with ZipFile(other, "w") as file:
+        file.writestr("mimetype", "application/vnd.oasis")
+    for data in (whole[:-100], b"PK\x03\x04", other.getvalue()):
+        (tmp_path / "answers.xlsx").write_bytes(data)
+        with pytest.raises(ValueError, match="got another encoding or kind"):
+            read_answers(tmp_path / "answers.xlsx")
+
+
+def test_without_openpyxl_a_workbook_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    path = tmp_path / "tasks.xlsx"
+    with pytest.raises(
+        ImportError, match=r"tasks.xlsx' requires openpyxl; install skr"
+    ):
+        ASKED.to_tasks(path)
+    path.write_bytes(b"PK\x03\x04")
+    with pytest.raises(ImportError, match=r"\[excel\], or use a .csv"):
+        read_answers(path)
+
+
+def test_tasks_say_the_day(tmp_path):
+    days = pd.Series(["2026-11-25", "2026-11-26"]).repeat(12).astype("datetime64[ns]")
+    asked = RANKER.review(X, days.to_numpy()).ask(4)
+    found = written_tasks(tmp_path / "tasks", None, asked)
+    assert {task["qid"] for task in found} <= {"2026-11-25", "2026-11-26"}
+    answers = [task | {"label": "left"} for task in found]
+    back = RANKER.review(X, days.to_numpy(), answers=answers).answers
+    assert len(back) == 4
+    one = written_tasks(tmp_path / "tasks", None, RANKER.review(X[:12]).ask(2))
+    assert [task["qid"] for task in one] == ["", ""]
+    answers = [task | {"label": "left"} for task in one]
+    assert len(RANKER.review(X[:12], answers=answers).answers) == 2
 
 
 @pytest.mark.parametrize(
@@ -541,8 +653,12 @@ def answered_by(tmp_path, rows):
 @pytest.mark.parametrize(
     ("name", "kind", "match"),
     [
-        ("tasks.xlsx", "csv", "a workbook, and format='csv'. Write a .csv for"),
-        ("tasks.ods", "jsonl", "a workbook, and format='jsonl'. Write"),
+        ("tasks.xlsx", "csv", "xlsx, and format='csv'. Write a .csv or"),
+        (
+            "tasks.ods",
+            None,
+            "another workbook, and format='csv'. Write a .csv .* .xlsx",
+        ),
         ("tasks.json", "csv", "label_studio, and format='csv'"),
         ("tasks.csv", "label_studio", "csv, and format='label_studio'"),
         ("tasks.JSONL", "csv", "jsonl, and format='csv'"),
@@ -552,6 +668,15 @@ def test_the_name_of_a_file_says_what_is_in_it(name, kind, match, tmp_path):
     with pytest.raises(ValueError, match=match):
         ASKED.to_tasks(tmp_path / name, format=kind)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("t.JSONL", "jsonl"), ("t.json", "label_studio"), ("t", "csv")]
+)
+def test_the_ending_says_the_format(name, kind, tmp_path):
+    ASKED.to_tasks(tmp_path / name)
+    ASKED.to_tasks(tmp_path / "same", format=kind)
+    assert (tmp_path / name).read_bytes() == (tmp_path / "same").read_bytes()
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "label_studio", "page"])
