@@ -223,8 +223,9 @@ def _review(before: Review, said: IntArray, names: NDArray[Any], known: Any) -> 
         known = {name: known[name] for name in known if name in answers["reviewer"]}
     sure = sure == 1
     gold = {"left": left[sure], "right": right[sure], "label": truth[sure]}
-    labels = (-1, 0, 1)
-    return Review.of(before.items, answers, known, gold if sure.any() else None, labels)
+    known_items = before.items, before.calibration, before.region
+    gold_answers = gold if sure.any() else None
+    return Review.of(*known_items, answers, known, gold_answers, (-1, 0, 1))
 
 
 def _unasked(

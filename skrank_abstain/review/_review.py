@@ -23,6 +23,7 @@ from skrank_abstain.pairs import (
     PairDecisions,
     Queries,
     Ranking,
+    Scores,
     bounds_of_orders,
     check_output_size,
     enumerate_pairs,
@@ -52,7 +53,7 @@ from skrank_abstain.review._judging import (
 from skrank_abstain.review._posterior import GradePrior, Posterior
 from skrank_abstain.review._questions import Questions
 from skrank_abstain.selection import Calibration, RowPairs, Rule, margins
-from skrank_abstain.tie_models import GradedRelevance, expected_losses
+from skrank_abstain.tie_models import expected_losses
 
 #: Probabilities of the two orders that are no further apart are equal.
 EQUAL = 1e-12
@@ -83,83 +84,6 @@ def graded_calibration(
         "tie_model='graded_relevance' for the same ones in both."
     )
     return graded, region
-
-
-@dataclass(frozen=True, eq=False)
-class ItemsUnderReview:
-    """Scored items, and how their pairs are decided.
-
-    Attributes
-    ----------
-    calibration : Calibration
-        With a model of grades.
-    region : object
-        The pairs that are accepted, as far as no answer tells more.
-    scores, values : ndarray of shape (n_items,), float64
-        Scores of the ranker, and what the model compares.
-    queries : Queries
-    novel : ndarray of shape (n_items,), bool, or None
-        Items about which only answers tell anything.
-    item_id : ndarray of shape (n_items,), or None
-    keys : ndarray of shape (n_items,), uint64, or None
-        Hashes of the rows, where pairs on the boundary are drawn.
-    index : pandas.Index or None
-        Index of X.
-    replaced : str, default=""
-        The ranker's own tie model, if that knows no grades.
-    """
-
-    calibration: Calibration
-    region: Any
-    scores: FloatArray
-    values: FloatArray
-    queries: Queries
-    novel: BoolArray | None
-    item_id: NDArray[Any] | None
-    keys: NDArray[np.uint64] | None
-    index: Any
-    replaced: str = ""
-
-    @property
-    def model(self) -> GradedRelevance:
-        """What knows the grades."""
-        model: GradedRelevance = self.calibration.model
-        return model
-
-    def prior(self, query: int) -> GradePrior:
-        """Return the beliefs about one query without answers."""
-        grade = self._grade_proba[:, self.queries.rows(query)]
-        return GradePrior(grade, self.model.node_weights_, self.model.tied_shares_)
-
-    def posteriors(
-        self, answers: Answers, likelihood: FloatArray
-    ) -> dict[int, Posterior]:
-        """Return the beliefs about each query that has answers.
-
-        Parameters
-        ----------
-        answers : Answers
-        likelihood : ndarray of shape (n_answered, 3), float64
-            As ``Reviewers.likelihood`` returns it.
-        """
-        at = answers.pair_start[:-1]
-        query = answers.query[at]
-        columns = query, answers.left[at], answers.right[at], likelihood
-        starts = np.flatnonzero(np.diff(query)) + 1
-        parts = zip(*(np.split(column, starts) for column in columns), strict=True)
-        return {
-            int(own[0]): Posterior.of(self.prior(own[0]), *pairs)
-            for own, *pairs in parts
-            if own.size
-        }
-
-    @cached_property
-    def _grade_proba(self) -> FloatArray:
-        grade = self.model.grade_proba(self.values)
-        if self.novel is not None:
-            # The score of a novel item says nothing about its grade; answers do.
-            grade[:, self.novel] = 1 / grade.shape[2]
-        return grade
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -214,7 +138,13 @@ class Review:
     True
     """
 
-    items: ItemsUnderReview
+    items: Scores
+    calibration: Calibration
+    region: Any
+    item_id: NDArray[Any] | None
+    index: Any
+    replaced: str
+    prior: GradePrior
     answers: Answers
     reviewers: Reviewers
     typical_error: float
@@ -223,39 +153,61 @@ class Review:
     @classmethod
     def of(
         cls,
-        items: ItemsUnderReview,
+        items: Scores,
+        calibration: Calibration,
+        region: Any,
         answers: Any,
         reviewer_error: Any,
         gold: Any = None,
         labels: Any = None,
+        *,
+        item_id: NDArray[Any] | None = None,
+        index: Any = None,
+        replaced: str = "",
     ) -> Self:
-        """Take in tables of answers; parameters as in ``SelectiveRanker.review``."""
-        taken = take_answers(answers, items.queries, items.item_id, labels, gold)
+        """Take in tables of answers; some parameters as in ``SelectiveRanker.review``.
+
+        Parameters
+        ----------
+        items : Scores
+        calibration : Calibration
+            With a model of grades.
+        region : object
+            The pairs that are accepted, as far as no answer tells more.
+        answers, reviewer_error, gold, labels, item_id
+        index : pandas.Index, default=None
+            Index of X.
+        replaced : str, default=""
+            The ranker's own tie model, if that knows no grades.
+        """
+        taken = take_answers(answers, items.queries, item_id, labels, gold)
         known, typical = known_rates(reviewer_error, taken.reviewers)
-        reviewers = judge_reviewers(
-            taken,
-            known,
-            lambda likelihood: _label_proba(items.posteriors(taken, likelihood)),
-        )
+        prior = GradePrior.of(calibration.model, items)
+
+        def label_proba(likelihood: FloatArray) -> FloatArray:
+            return _label_proba(_posteriors(prior, items.queries, taken, likelihood))
+
+        reviewers = judge_reviewers(taken, known, label_proba)
         if np.isnan(typical):
             # Future reviewers are taken to be like those who answered.
             rates = reviewers.error[[name != GOLD for name in taken.reviewers]]
             typical = float(rates.mean()) if rates.size else TYPICAL_ERROR
-        review = cls(items, taken, reviewers, typical, np.isnan(known))
+        scored = items, calibration, region, item_id, index, replaced, prior
+        review = cls(*scored, taken, reviewers, typical, np.isnan(known))
         warn_of_alike(
             taken, reviewers.error, review._error_covariance, review.estimated
         )
         return review
 
     def __repr__(self) -> str:
-        items, model = self.items, ""
-        if items.replaced:
-            coverage = items.calibration.coverage(items.region)
-            model = f"model=GradedRelevance in place of {items.replaced}, "
+        queries, model = self.items.queries, ""
+        if self.replaced:
+            coverage = self.calibration.coverage(self.region)
+            model = f"model=GradedRelevance in place of {self.replaced}, "
             model += f"coverage={coverage:.3f}, "
         return (
-            f"Review(n_queries={items.queries.n_queries}, "
-            f"n_pairs={items.queries.n_pairs}, n_answers={len(self.answers)}, "
+            f"Review(n_queries={queries.n_queries}, "
+            f"n_pairs={queries.n_pairs}, n_answers={len(self.answers)}, "
             f"contradictions={len(self.contradictions)}, "
             f"expected_accuracy={self.expected_accuracy:.3f}, {model}certified=nothing)"
         )
@@ -304,7 +256,7 @@ class Review:
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
         """Answers that contradict each other, or are improbable."""
-        tied = self.items.model.tied_shares_
+        tied = self.calibration.model.tied_shares_
         # A grade that pools several relevances has orders within it, too.
         n_levels = tied.size if (tied == 1).all() else np.inf
         return find_contradictions(
@@ -319,7 +271,7 @@ class Review:
         is accepted if its risk is at most the threshold, or if gold answers make its
         label certain, and if there are answers about each of its novel items.
         """
-        queries, names = self.items.queries, self.items.item_id
+        queries, names = self.items.queries, self.item_id
         width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)
         check_output_size(queries.n_pairs, BYTES_PER_PAIR + width, remedy=FEWER)
         left, right = enumerate_pairs(queries)
@@ -415,7 +367,7 @@ class Review:
             )
         if not isinstance(per_query, str | None):
             check_positive_int(per_query, "per_query", minimum=0)
-        loss, queries = self.items.calibration.loss, self.items.queries
+        loss, queries = self.calibration.loss, self.items.queries
         chosen = self._choose(n, objective, loss, per_query, verbose=verbose)
         rows = np.reshape([(query, *asked[:3]) for query, asked in chosen], (-1, 4))
         value, (query, i, j) = rows[:, 1], rows[:, [0, 2, 3]].T.astype(np.int64)
@@ -424,7 +376,7 @@ class Review:
         before = np.append(0, np.cumsum(queries.pair_counts))[query]
         number = before + pair_number(i, j, queries.sizes[query])
         decided = self._decide(left, right, self._pair_proba[number])
-        return Questions(**vars(decided), value=value, index=self.items.index)
+        return Questions(**vars(decided), value=value, index=self.index)
 
     def worth_asking(
         self,
@@ -462,7 +414,7 @@ class Review:
                 raise ValueError("cost must name at least one reviewer, got {}.")
             prices = {str(name).strip(): price for name, price in cost.items()}
             check_spelling((*rates, *prices), "cost")
-        loss = self.items.calibration.loss
+        loss = self.calibration.loss
         for name, price in prices.items():
             least = check_real(price, "cost", 0, np.inf, include_high=False)
             error = rates.get(name, self.typical_error)
@@ -493,14 +445,14 @@ class Review:
             the expected gain, the mean of 2^grade - 1, then the value that the model
             compares.
         """
-        queries, names = self.items.queries, self.items.item_id
+        queries, names = self.items.queries, self.item_id
         best, worst, place = self._bounds.T
         rows: IntArray = np.lexsort((place, queries.codes))
         return Ranking(
             qid=queries.values[queries.codes[rows]],
             item_id=rows if names is None else names[rows],
             place=place[rows],
-            score=self.items.scores[rows],
+            score=self.items.score[rows],
             best=best[rows],
             worst=worst[rows],
         )
@@ -512,7 +464,7 @@ class Review:
     def _posteriors(self) -> dict[int, Posterior]:
         """The posteriors of the queries with answers; `_posterior` adds others."""
         likelihood = self.reviewers.likelihood(self.answers)
-        return self.items.posteriors(self.answers, likelihood)
+        return _posteriors(self.prior, self.items.queries, self.answers, likelihood)
 
     @cached_property
     def _answered_proba(self) -> FloatArray:
@@ -522,7 +474,7 @@ class Review:
     def _posterior(self, query: int) -> Posterior:
         posterior = self._posteriors.get(query)
         if posterior is None:
-            posterior = Posterior.of(self.items.prior(query))
+            posterior = Posterior.of(self.prior.take(self.items.queries.rows(query)))
             # Those of all queries may not fit into memory.
             if self.items.queries.n_pairs <= _MOST_KEPT:
                 self._posteriors[query] = posterior
@@ -553,15 +505,15 @@ class Review:
         gain = np.empty(queries.n_items)
         for query in range(queries.n_queries):
             gain[queries.rows(query)] = self._posterior(query).expected_gain
-        rows: IntArray = np.lexsort((-self.items.values, -gain, queries.codes))
+        rows: IntArray = np.lexsort((-self.items.value, -gain, queries.codes))
         return rows
 
     def _decide(
         self, left: IntArray, right: IntArray, proba: FloatArray
     ) -> PairDecisions:
         """Decide pairs of rows by their probabilities."""
-        queries, names = self.items.queries, self.items.item_id
-        losses = expected_losses(proba, self.items.calibration.loss)
+        queries, names = self.items.queries, self.item_id
+        losses = expected_losses(proba, self.calibration.loss)
         lead = proba[:, 2] - proba[:, 0]
         # Equal probabilities carry no order; so do they without answers.
         order = np.where(np.abs(lead) <= EQUAL, 0, np.sign(lead)).astype(np.int64)
@@ -569,7 +521,7 @@ class Review:
         tie = (order == 0) | (losses[:, 1] < strict)
         risk = np.where(tie, losses[:, 1], strict)
         label, proba = np.where(tie, 0, order), proba.copy()
-        region = self.items.region
+        region = self.region
         by = risk
         if region.margin_of is not None:
             by = margins(proba, label, region.margin_of)
@@ -579,10 +531,10 @@ class Review:
         # Where nobody answered about a query, the ranker's own decisions stand.
         silent = ~np.isin(queries.codes[left], self.answers.query)
         pairs = RowPairs.of(
-            self.items.values, left[silent], right[silent], self.items.keys
+            self.items.value, left[silent], right[silent], self.items.key
         )
-        engine = self.items.calibration.engine
-        own = engine.decide(self.items.region, self.items.values, pairs)
+        engine = self.calibration.engine
+        own = engine.decide(self.region, self.items.value, pairs)
         label[silent], accepted[silent] = own.label, own.accepted
         risk[silent], proba[silent] = own.risk, own.proba
         decided = PairDecisions(
@@ -631,6 +583,25 @@ class Review:
             yield from questions_of_query(posterior, objective, answer_proba, loss, rng)
 
         return choose_questions(map(stream, range(n_queries)), n, per_query)
+
+
+def _posteriors(
+    prior: GradePrior, queries: Queries, answers: Answers, likelihood: FloatArray
+) -> dict[int, Posterior]:
+    """Return the beliefs about each query that has answers.
+
+    ``likelihood`` as ``Reviewers.likelihood`` returns it, (n_answered, 3).
+    """
+    at = answers.pair_start[:-1]
+    query = answers.query[at]
+    columns = query, answers.left[at], answers.right[at], likelihood
+    starts = np.flatnonzero(np.diff(query)) + 1
+    parts = zip(*(np.split(column, starts) for column in columns), strict=True)
+    return {
+        int(own[0]): Posterior.of(prior.take(queries.rows(own[0])), *pairs)
+        for own, *pairs in parts
+        if own.size
+    }
 
 
 def _label_proba(posteriors: Mapping[int, Posterior]) -> FloatArray:

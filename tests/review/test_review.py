@@ -63,9 +63,7 @@ def test_probabilities_are_those_of_the_definition():
         Reviewers.of_error(0.25).answer_proba(),
     )
     likelihood = np.array([a[1], a[2] * b[1], b[0]])
-    expected, _, _ = enumerate_posterior(
-        review.items.prior(0), [0, 1, 2], [1, 4, 3], likelihood
-    )
+    expected, _, _ = enumerate_posterior(review.prior, [0, 1, 2], [1, 4, 3], likelihood)
     np.testing.assert_allclose(review.decisions.proba, expected, rtol=0, atol=1e-8)
 
 
@@ -465,8 +463,8 @@ def test_other_tie_models_are_reviewed_by_grades(tie_model):
     assert f"GradedRelevance in place of {name}, coverage=0.80" in repr(review)
     with pytest.warns(UserWarning, match="rests on grades"):
         again = ranker.review(*INPUT)
-    assert again.items.model is review.items.model  # fitted once
-    own, other = review.items.region, RANKER.review(*INPUT).items.region
+    assert again.calibration.model is review.calibration.model  # fitted once
+    own, other = review.region, RANKER.review(*INPUT).region
     assert own.risk == other.risk
     np.testing.assert_array_equal(
         review.decisions.proba, RANKER.review(*INPUT).decisions.proba
@@ -496,7 +494,7 @@ def test_a_price_is_the_threshold():
 def test_nothing_is_certified_any_more():
     ranker = fit(RiskControlledRanker, max_risk=0.45)
     review = ranker.review(*INPUT)
-    assert review.items.region.risk == ranker.threshold_
+    assert review.region.risk == ranker.threshold_
     assert repr(review).endswith("certified=nothing)")
 
 
