@@ -50,8 +50,8 @@ class GradePrior:
 
     @classmethod
     def of(cls, model: GradedRelevance, items: Scores) -> Self:
-        """Return what a model says of items."""
-        grade = model.grade_proba(items.value)
+        """Return what a model says of the bins of items, as its table does."""
+        grade = model.grade_proba(model.centres(items.value))
         if items.novel is not None:
             # The score of a novel item says nothing about its grade; answers do.
             grade[:, items.novel] = 1 / grade.shape[2]
