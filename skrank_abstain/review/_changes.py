@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from skrank_abstain._validation import IntArray
 from skrank_abstain.pairs import SHOWN, Table, html_of_rows
-from skrank_abstain.review._choosing import UNTOLD
+from skrank_abstain.review._choosing import UNTOLD, pair_number
 from skrank_abstain.review._posterior import Posterior
 
 #: Items that a terminal shows.
@@ -82,15 +82,12 @@ class Changes(Table):
         widths = [max(map(len, column)) for column in cells]
         rows = zip(*cells, strict=True)
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join([self._summary(), *lines])
+        moved = int((self.old_place != self.place).sum())
+        return "\n".join([f"Changes(n_items={len(self)}, moved={moved})", *lines])
 
     def _repr_html_(self) -> str:
-        more = max(len(self) - SHOWN, 0)
-        return html_of_rows(self._summary(), self._shown(SHOWN), {}, more)
-
-    def _summary(self) -> str:
-        moved = int((self.old_place != self.place).sum())
-        return f"Changes(n_items={len(self)}, moved={moved})"
+        heading, more = repr(self).partition("\n")[0], max(len(self) - SHOWN, 0)
+        return html_of_rows(heading, self._shown(SHOWN), {}, more)
 
     def _shown(self, n: int) -> dict[str, NDArray[Any]]:
         first = {name: column[:n] for name, column in self._columns().items()}
@@ -101,7 +98,7 @@ class Changes(Table):
 
 def reasons(
     beliefs: tuple[Posterior, Posterior],
-    said: IntArray,
+    told: IntArray,
     bounds: IntArray,
     n_lost: IntArray,
     names: Any,
@@ -112,8 +109,8 @@ def reasons(
     ----------
     beliefs : tuple of two Posterior
         Before and after the answers.
-    said : ndarray of shape (n_answered,), int64
-        Labels of the answered pairs, or `UNTOLD`.
+    told : ndarray of shape (n_pairs,), int64
+        Labels that people say, or `UNTOLD`.
     bounds : ndarray of shape (n_items, 6), int64
         Best and worst rank and place, before and after.
     n_lost : ndarray of shape (n_items,), int64
@@ -122,9 +119,10 @@ def reasons(
     """
     before, after = beliefs
     left, right, likelihood, *_ = after.answered
+    said = told[pair_number(left, right, after.n_items)]
     rise = after.expected_gain - before.expected_gain
     carried = []
-    for kept in ~np.eye(said.size, dtype=bool):
+    for kept in ~np.eye(left.size, dtype=bool):
         rest = left[kept], right[kept], likelihood[kept], after.most_nodes
         less = Posterior.of(after.prior, *rest)
         carried.append((after.expected_gain - less.expected_gain) * np.sign(rise))

@@ -169,7 +169,7 @@ default="pairs"
             said = np.append(said, answers, axis=0)
             review = _review(review, said, np.array(names), known)
         # The most probable label of each pair, as expected_accuracy counts it.
-        proba = np.asarray(review.decisions.proba)
+        proba = review._pair_proba
         tied = np.abs(proba[:, 2] - proba[:, 0]) <= EQUAL
         likely = np.where(tied, 0, proba.argmax(axis=1) - 1)
         points.append(

@@ -454,10 +454,9 @@ class Review:
         Returns
         -------
         ranking : Ranking
-            As of ``SelectiveRanker.ranking``, but ``score`` is the expected gain, the
-            mean of 2^grade - 1 after the answers, over all items that people call the
-            same. Places follow the decided orders, then the expected gain, then the
-            value that the model compares.
+            As of ``SelectiveRanker.ranking``, but ``score`` is the expected gain after
+            the answers, the mean of 2^grade - 1. Places follow the decided orders, then
+            the expected gain, then the value that the model compares.
         """
         queries, names = self.items.queries, self.item_id
         best, worst, place = self._bounds.T
@@ -493,17 +492,22 @@ class Review:
         ends = np.append(old.left[lost], old.right[lost])
         n_lost = np.bincount(ends, minlength=queries.n_items)
         because = np.full(queries.n_items, "", dtype=object)
-        for query, (_, _, said) in self._said.items():
+        starts = np.append(0, np.cumsum(queries.pair_counts))
+        asked = np.unique(self.answers.query)
+        for query in asked.tolist():
             own = queries.rows(query)
+            told = self._people[0][starts[query] : starts[query + 1]]
             named = [f"item {row}" for row in own] if names is None else names[own]
             beliefs = before._posterior(query), self._posterior(query)
-            because[own] = reasons(beliefs, said, bounds[own], n_lost[own], named)
+            because[own] = reasons(beliefs, told, bounds[own], n_lost[own], named)
         rows = np.lexsort((bounds[:, 5], queries.codes))
-        rows = rows[np.isin(queries.codes[rows], [*self._said])]
-        item_id = rows if names is None else names[rows]
-        columns = bounds[rows][:, [2, 5, 0, 3, 1, 4]].T, because[rows]
-        qid = queries.values[queries.codes[rows]]
-        return Changes(*(qid, item_id, *columns[0], columns[1]))
+        rows = rows[np.isin(queries.codes[rows], asked)]
+        columns = (
+            queries.values[queries.codes[rows]],
+            rows if names is None else names[rows],
+        )
+        places = bounds[rows][:, [2, 5, 0, 3, 1, 4]].T
+        return Changes(*(*columns, *places, because[rows]))
 
     def _by_reviewer(self, rates: FloatArray) -> dict[str, float]:
         return dict(zip(self.answers.reviewers, rates.tolist(), strict=True))
@@ -553,50 +557,40 @@ class Review:
         return bounds
 
     @cached_property
-    def _said(self) -> dict[int, tuple[IntArray, ...]]:
-        """Left, right and the most credible label of the answered pairs by query.
-
-        `UNTOLD` where several labels are equally credible.
-        """
-        answers = self.answers
-        said = np.zeros((answers.pair_start.size - 1, 3))
-        said[answers.pair, answers.label + 1] = 1.0
-        said *= self.reviewers.likelihood(answers)
-        highest = said.max(axis=1, keepdims=True, initial=0.0)
-        equal = said * _MORE_CREDIBLE > highest
-        label = np.where(equal.sum(axis=1) > 1, UNTOLD, said.argmax(axis=1) - 1)
-        return {query: tuple(parts) for query, *parts in _by_query(answers, label)}
-
-    @cached_property
     def _people(self) -> tuple[IntArray, IntArray]:
         """What people say: labels of all pairs, and groups of equal items.
 
-        Ties that follow from others count as said. So do no orders: with answers that
-        err, what follows from many is less certain than each. A group is known by the
-        first row in it.
+        `UNTOLD` where they say nothing, several labels are equally credible, or answers
+        lead back to where they started. Ties that follow from others count as said; so
+        do no orders: with answers that err, what follows from many is less certain than
+        each. A group is known by the first row in it.
         """
-        queries = self.items.queries
+        queries, answers = self.items.queries, self.answers
+        said = np.zeros((answers.pair_start.size - 1, 3))
+        said[answers.pair, answers.label + 1] = 1.0
+        said *= self.reviewers.likelihood(answers)
+        equal = said * _MORE_CREDIBLE > said.max(axis=1, keepdims=True, initial=0.0)
+        labels = np.where(equal.sum(axis=1) > 1, UNTOLD, said.argmax(axis=1) - 1)
         starts = np.append(0, np.cumsum(queries.pair_counts))
         told, group = np.full(queries.n_pairs, UNTOLD), np.arange(queries.n_items)
-        for query, (left, right, label) in self._said.items():
+        for query, left, right, label in _by_query(answers, labels):
             own, known = queries.rows(query), label != UNTOLD
-            labels = labels_told(left[known], right[known], label[known], own.size)
+            implied = labels_told(left[known], right[known], label[known], own.size)
             asked = pair_number(left, right, own.size)
             of_query = told[starts[query] : starts[query + 1]]
-            of_query[labels == 0], of_query[asked] = 0, labels[asked]
-            one, other = own[np.stack(np.triu_indices(own.size, 1))[:, labels == 0]]
+            of_query[implied == 0], of_query[asked] = 0, implied[asked]
+            one, other = own[np.stack(np.triu_indices(own.size, 1))[:, implied == 0]]
             np.minimum.at(group, other, one)
         return told, group
 
     @cached_property
     def _gain(self) -> tuple[IntArray, FloatArray]:
-        """Rows by query and falling gain, and the gain: the mean of each group."""
-        queries, value, group = self.items.queries, self.items.value, self._people[1]
+        """Rows by query and falling expected gain, and the gain of each item."""
+        queries = self.items.queries
         gain = np.empty(queries.n_items)
         for query in range(queries.n_queries):
             gain[queries.rows(query)] = self._posterior(query).expected_gain
-        gain = (np.bincount(group, gain) / np.maximum(np.bincount(group), 1))[group]
-        return np.lexsort((-value, group, -value[group], -gain, queries.codes)), gain
+        return np.lexsort((-self.items.value, -gain, queries.codes)), gain
 
     def _decide(self, left: IntArray, right: IntArray, number: Any) -> PairDecisions:
         """Decide pairs of rows, whose numbers in canonical order are given."""
