@@ -788,7 +788,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Returns
         -------
         review : Review
-            ``ask(n)`` for questions; ``ranking()``, ``decisions``,
+            ``ask(n)`` for questions; ``ranking()``, ``changes()``, ``decisions``,
             ``rank_intervals()`` and ``expected_accuracy`` after the answers.
 
         Raises
