@@ -98,7 +98,7 @@ class Changes(Table):
 
 def reasons(
     beliefs: tuple[Posterior, Posterior],
-    told: IntArray,
+    told: NDArray[np.int8],
     bounds: IntArray,
     n_lost: IntArray,
     names: Any,
@@ -109,7 +109,7 @@ def reasons(
     ----------
     beliefs : tuple of two Posterior
         Before and after the answers.
-    told : ndarray of shape (n_pairs,), int64
+    told : ndarray of shape (n_pairs,), int8
         Labels that people say, or `UNTOLD`.
     bounds : ndarray of shape (n_items, 6), int64
         Best and worst rank and place, before and after.

@@ -557,7 +557,7 @@ class Review:
         return bounds
 
     @cached_property
-    def _people(self) -> tuple[IntArray, IntArray]:
+    def _people(self) -> tuple[NDArray[np.int8], IntArray]:
         """What people say: labels of all pairs, and groups of equal items.
 
         `UNTOLD` where they say nothing, several labels are equally credible, or answers
@@ -572,7 +572,8 @@ class Review:
         equal = said * _MORE_CREDIBLE > said.max(axis=1, keepdims=True, initial=0.0)
         labels = np.where(equal.sum(axis=1) > 1, UNTOLD, said.argmax(axis=1) - 1)
         starts = np.append(0, np.cumsum(queries.pair_counts))
-        told, group = np.full(queries.n_pairs, UNTOLD), np.arange(queries.n_items)
+        told = np.full(queries.n_pairs, UNTOLD, dtype=np.int8)
+        group = np.arange(queries.n_items)
         for query, left, right, label in _by_query(answers, labels):
             own, known = queries.rows(query), label != UNTOLD
             implied = labels_told(left[known], right[known], label[known], own.size)
