@@ -8,9 +8,10 @@
 An XGBRanker is trained and calibrated; reviewers are simulated by the labels of the
 test queries. Questions that `ask` chooses stand beside those at random. Then: how well
 the errors of two reviewers are found who gave a thousand answers each, or as many as
-there were questions; what becomes of reviewers who call close items the same; the time
-of one question; and how often the items that the decided pairs put among the first k
-places belong there, before answers and after, on clinic days too.
+there were questions; what becomes of reviewers who call close items the same; what a
+few answers do to a list; the time of one question; and how often the items that the
+decided pairs put among the first k places belong there, before answers and after, on
+clinic days too.
 """
 
 import json
@@ -25,6 +26,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import ndcg_score
 from tqdm import tqdm
 from xgboost import XGBRanker
 
@@ -176,6 +178,83 @@ def noticed(smoke: bool) -> list[Any]:
     return rows
 
 
+def few_answers(title: str, folds: list[Any]) -> list[Any]:
+    """Print what 1, 3 and 6 answers a query do to lists of at most twenty items.
+
+    Shares: called "same" that become a decided tie; pairs without an answer about
+    either item whose decision changed; items with worst <= 3 that are truly among the
+    first three; and, of items in answers that confirm the list, those with wider ranks,
+    and those that left their printed ranks.
+    """
+    heads = ["answers", "NDCG", "tied", "unasked", "top 3", "wider", "left"]
+    print(f"\n{title}: few answers a query, 60% of the pairs decided")
+    print("".join(f"{head:>10}" for head in ["reviewer", *heads]))
+    rows = []
+    known = [
+        (calibrated(fold, loss="misranking", coverage=0.6), fold.test) for fold in folds
+    ]
+    for kind in ("grade", "finer", "10% wrong"):
+        for n in (0, 1, 3, 6):
+            found = [few_of_fold(*fold, kind, n) for fold in known]
+            # Shares of all folds together: numerators and denominators, then NDCG.
+            shares = np.sum([shares for shares, _ in found], axis=0)
+            ndcg = float(np.mean([ndcg for _, ndcg in found]))
+            values = [n, ndcg, *(shares[0] / np.maximum(shares[1], 1)).tolist()]
+            print(f"{kind:>10}{n:>10}" + "".join(f"{v:>10.3f}" for v in values[1:]))
+            rows.append({"reviewer": kind, **dict(zip(heads, values, strict=True))})
+    return rows
+
+
+def few_of_fold(ranker: BALToR, test: Any, kind: str, n: int) -> tuple[Any, Any]:
+    """Return numerators and denominators of the shares, (2, 5), and NDCG@10."""
+    rng = np.random.default_rng(0)
+    score = ranker.predict(test.data)
+    # The first twenty by score of each query.
+    ahead = (score[:, None] < score) & (test.qid[:, None] == test.qid)
+    few = ahead.sum(axis=1) < 20
+    X, y, qid = test.data[few], np.asarray(test.target, float)[few], test.qid[few]
+    before = ranker.review(X, qid)
+    n_queries = np.unique(qid).size
+    asked = before.ask(n * n_queries, objective="top", per_query=n)
+    left, right = asked.left, asked.right
+    seen = y + rng.uniform(0, 0.9, y.size) * (kind == "finer")
+    label = pair_labels(seen, left, right)
+    if kind == "10% wrong":
+        turn = rng.choice([-1, 1], label.size)
+        wrong = np.where(label == 0, turn, np.where(turn > 0, -label, 0))
+        label = np.where(rng.random(label.size) < 0.1, wrong, label)
+    words = np.array(["right", "same", "left"])[label + 1]
+    after = ranker.review(
+        X, qid, answers={"left": left, "right": right, "label": words}
+    )
+    old, new = before.decisions, after.decisions
+    number = {pair: k for k, pair in enumerate(zip(old.left, old.right, strict=True))}
+    at = [number[min(pair), max(pair)] for pair in zip(left, right, strict=True)]
+    same = np.array(at, dtype=int)[label == 0]
+    silent = ~(np.isin(old.left, [left, right]) | np.isin(old.right, [left, right]))
+    changed = (old.label != new.label) | (old.accepted != new.accepted)
+    bounds = [review.rank_intervals() for review in (before, after)]
+    places = np.empty((2, y.size), dtype=int)
+    for place, review in zip(places, (before, after), strict=True):
+        place[review.ranking().item_id] = review.ranking().place
+    first = bounds[1][:, 1] <= 3
+    third = np.array([np.sort(y[qid == q])[-3:][0] for q in qid[first]])
+    sign = np.sign(places[0][right] - places[0][left])
+    items = np.concatenate([left[label == sign], right[label == sign]])
+    wide = np.diff(bounds[1])[items, 0] > np.diff(bounds[0])[items, 0]
+    low, high = bounds[0][items].T
+    out = (places[1][items] < low) | (places[1][items] > high)
+    parts = new.decided_tie[same], changed[silent], y[first] >= third, wide, out
+    ndcg = [
+        ndcg_score([2 ** y[qid == q] - 1], [-places[1][qid == q]], k=10)
+        for q in np.unique(qid)
+        if y[qid == q].any() and (qid == q).sum() > 1
+    ]
+    return [[part.sum() for part in parts], [part.size for part in parts]], np.mean(
+        ndcg
+    )
+
+
 def time_of_question(smoke: bool) -> dict[str, float]:
     """Print the milliseconds of the processor for a question, 120 items."""
     sizes = (100, 60, 1)
@@ -288,6 +367,9 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
             for name, fold in folds_of(folder, args.smoke)
         ]
         results[title] = print_runs(title, folds, args.budgets)
+        results[f"{title}, few answers"] = few_answers(
+            title, [fold for _, fold in folds_of(folder, args.smoke)]
+        )
     coverages = [0.6] if args.smoke else [0.8, 0.6]
     for folder in args.data:
         title = "simulated" if folder is None else folder.name

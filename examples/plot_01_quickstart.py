@@ -56,6 +56,22 @@ for pair in decisions.deferred(deciding_top=3):
     print(f"      {pair.left_id} or {pair.right_id}?")
 
 # %%
+# An answer, and what it changes
+# ------------------------------
+# A clinician says which of the first two is more urgent. What people say, holds; pairs
+# that no answer concerns keep their decisions; and each place that changed says why.
+# An order that was decided before may be open again: the answer says that the patient
+# may be less urgent than the list had it.
+said = [{"left": "patient 155", "right": "patient 376", "label": "left"}]
+review = ranker.review(X[today], item_id=names, answers=said)
+print("The whole list after one answer")
+for item in review.changes().to_dicts():
+    ranks = f"{item['best']} to {item['worst']}"
+    print(
+        f"{item['place']:>4}  {item['item_id']:<13}{ranks:<9}{item['because']}".rstrip()
+    )
+
+# %%
 # What it is worth
 # ----------------
 # The later days were not used so far. The fewer pairs are decided, the fewer of them

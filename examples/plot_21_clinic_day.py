@@ -74,6 +74,8 @@ def ask_the_nurse(ranker, rows):
     review = ranker.review(X[rows], item_id=NAMES)
     while not slots_are_decided(review) and len(answers) < 8:
         questions = review.decisions.deferred(2, deciding_top=3)
+        if not len(questions):
+            break  # called the same: either may have the slot
         answers += nurse(questions, y[rows])
         review = ranker.review(X[rows], item_id=NAMES, answers=answers)
     return review, answers
@@ -90,7 +92,13 @@ for said in answers:
 # A bar covers the places that are open. The colour and the shape are the true grade,
 # "relevance", which nobody knew at nine. No bar crosses the line behind the third place
 # any more. Kofi has the third slot, and rightly: he was sixth on the list, and his
-# grade is 4. Fay, who would have had it, has grade 3.
+# grade is 4. Fay, who would have had it, has grade 3. ``changes`` says of each patient
+# who moved because of which answer.
+for item in after.changes().to_dicts():
+    ranks = f"{item['best']} to {item['worst']}"
+    print(
+        f"{item['place']:>2}  {item['item_id']:<5}{ranks:<9}{item['because']}".rstrip()
+    )
 for title, review in {"At eight": before, "At nine": after}.items():
     ranking = review.ranking()
     RankIntervalDisplay.from_predictions(

@@ -49,7 +49,7 @@ from skrank_abstain.pairs import (
     rows_by_place,
 )
 from skrank_abstain.report import Report, ReportData, section_of_ends, write_report
-from skrank_abstain.review import ItemsUnderReview, Review, graded_calibration
+from skrank_abstain.review import Review, graded_calibration
 from skrank_abstain.scorers import describe
 from skrank_abstain.selection import (
     Coverage,
@@ -792,7 +792,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Returns
         -------
         review : Review
-            ``ask(n)`` for questions; ``ranking()``, ``decisions``,
+            ``ask(n)`` for questions; ``ranking()``, ``changes()``, ``decisions``,
             ``rank_intervals()`` and ``expected_accuracy`` after the answers.
 
         Raises
@@ -816,18 +816,14 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
                 "the risks of pairs, and no threshold by group is known for the moved "
                 "ones. Ask for predict_pairs(...).deferred() instead."
             )
-        reviewed = ItemsUnderReview(
+        return Review.of(
+            items,
             *graded_calibration(rule, known, self._region),
-            items.score,
-            items.value,
-            items.queries,
-            items.novel,
-            check_item_id(item_id, items.queries),
-            items.key,
-            X.index if hasattr(X, "iloc") else None,
-            "" if known.is_graded else type(known.model).__name__,
+            *(answers, reviewer_error, gold, labels),
+            item_id=check_item_id(item_id, items.queries),
+            index=X.index if hasattr(X, "iloc") else None,
+            replaced="" if known.is_graded else type(known.model).__name__,
         )
-        return Review.of(reviewed, answers, reviewer_error, gold, labels)
 
     def report(
         self,

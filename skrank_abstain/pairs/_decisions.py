@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -147,7 +147,7 @@ class PairDecisions(Table):
 
     def take(self, index: Any) -> Self:
         """Return the pairs at ``index`` (integers, a boolean mask or a slice)."""
-        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        columns = {each.name: getattr(self, each.name) for each in fields(self)}
         return replace(
             self,
             **{
@@ -346,6 +346,9 @@ class Ranking(Table):
     best, worst : ndarray of shape (n_items,), int64
         Best and worst rank that the accepted orders, and what follows from them, leave
         open; ``best <= place <= worst``.
+    n_same : ndarray of shape (n_items,), int64, or None
+        Number of items, itself included, that people call the same as this one: they
+        share best and worst, and are open if these leave more places than that.
 
     Examples
     --------
@@ -368,6 +371,7 @@ class Ranking(Table):
     score: FloatArray
     best: IntArray
     worst: IntArray
+    n_same: IntArray | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return int(self.place.shape[0])
@@ -386,20 +390,22 @@ class Ranking(Table):
     @property
     def open(self) -> BoolArray:
         """Items to which the decided pairs leave several ranks, (n_items,), bool."""
-        return self.best < self.worst
+        n_same = 1 if self.n_same is None else self.n_same
+        is_open: BoolArray = self.worst - self.best >= n_same
+        return is_open
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {name: getattr(self, name) for name in RankedItem._fields}
 
     def _repr_html_(self) -> str:
         first = {name: column[:SHOWN] for name, column in self._columns().items()}
-        bounds = zip(first["best"], first["worst"], strict=True)
+        bounds = zip(first["open"], first["best"], first["worst"], strict=True)
         texts: dict[str, Iterable[Any] | None] = {
             # A single query needs no name.
             "qid": first["qid"] if (self.place == 1).sum() > 1 else None,
             "place": first["place"],
             "item": first["item_id"],
-            "ranks left open": [f"{a} to {b}" if a < b else "" for a, b in bounds],
+            "ranks left open": [f"{a} to {b}" if wide else "" for wide, a, b in bounds],
         }
         more = len(self) - len(first["place"])
         caption = f"{self!r}: the highest score comes first; fit(X, -y) reverses it"

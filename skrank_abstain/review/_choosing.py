@@ -26,6 +26,8 @@ FEWER = (
 )
 #: Pairs of a query that get a value.
 _N_CANDIDATES = 64
+#: In the place of a label: answers tell none.
+UNTOLD = 2
 #: A pair of lower risk is not asked.
 _SURE = 1e-6
 
@@ -313,16 +315,42 @@ def _numbers(found: Any, objective: QuestionObjective, n: int) -> FloatArray:
 
 def _open_pairs(posterior: Posterior) -> BoolArray:
     """Return which pairs, in canonical order, have no answer, given or implied."""
+    left, right, likelihood, *_ = posterior.answered
+    label, n = likelihood.argmax(axis=1) - 1, posterior.n_items
+    is_open: BoolArray = labels_told(left, right, label, n) == UNTOLD
+    is_open[pair_number(left, right, n)] = False
+    return is_open
+
+
+def labels_told(left: IntArray, right: IntArray, label: IntArray, n: int) -> IntArray:
+    """Return the labels of all pairs of ``n`` items that some labels say, or imply.
+
+    Parameters
+    ----------
+    left, right, label : ndarray of shape (n_labels,), int64
+        Positions of the items of some pairs, and their labels.
+    n : int
+
+    Returns
+    -------
+    told : ndarray of shape (n_pairs,), int64
+        In canonical order; `UNTOLD` for the others. Labels on a way of ties and orders
+        that leads back to where it started, with an order on it, count for nothing.
+    """
     from skrank_abstain._kernels.closing import close_orders
 
-    answered, n = posterior.answered, posterior.n_items
-    left, right = answered.left, answered.right
-    label = answered.likelihood.argmax(axis=1) - 1
     # Not worse: a tie goes both ways.
     ahead, behind = label >= 0, label <= 0
     better = np.concatenate([left[ahead], right[behind]])
     worse = np.concatenate([right[ahead], left[behind]])
-    follows = close_orders(better, worse, n)
-    is_open: BoolArray = ~(follows | follows.T)[np.triu_indices(n, 1)]
-    is_open[pair_number(left, right, n)] = False
-    return is_open
+    over = close_orders(better, worse, n)
+    both = over & over.T
+    on_cycle = both[left, right]
+    broken = both[left[on_cycle & (label != 0)]].any(axis=0)
+    if broken.any():
+        sound = ~(on_cycle & broken[left])
+        return labels_told(left[sound], right[sound], label[sound], n)
+    first, second = np.triu_indices(n, 1)
+    ahead, behind = over[first, second], over[second, first]
+    told: IntArray = np.where(ahead | behind, ahead.astype(int) - behind, UNTOLD)
+    return told

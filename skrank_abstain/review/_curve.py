@@ -171,7 +171,7 @@ default="pairs"
             said = np.append(said, answers, axis=0)
             review = _review(review, said, np.array(names), known)
         # The most probable label of each pair, as expected_accuracy counts it.
-        proba = np.asarray(review.decisions.proba)
+        proba = review._pair_proba
         tied = np.abs(proba[:, 2] - proba[:, 0]) <= EQUAL
         likely = np.where(tied, 0, proba.argmax(axis=1) - 1)
         points.append(
@@ -223,8 +223,9 @@ def _review(before: Review, said: IntArray, names: NDArray[Any], known: Any) -> 
     }
     sure = sure == 1
     gold = {"left": left[sure], "right": right[sure], "label": truth[sure]}
-    labels = (-1, 0, 1)
-    return Review.of(before.items, answers, known, gold if sure.any() else None, labels)
+    known_items = before.items, before.calibration, before.region
+    gold_answers = gold if sure.any() else None
+    return Review.of(*known_items, answers, known, gold_answers, (-1, 0, 1))
 
 
 def _unasked(

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.pairs import Scores
+from skrank_abstain.tie_models import GradedRelevance
 
 if TYPE_CHECKING:
     from skrank_abstain.review._sum_product import Answered, Beliefs
@@ -30,7 +32,7 @@ _MOST_NUMBERS = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class GradePrior:
-    """Beliefs about the items of a query before any answer.
+    """Beliefs about items before any answer.
 
     Attributes
     ----------
@@ -45,6 +47,19 @@ class GradePrior:
     grade: FloatArray
     weight: FloatArray
     tied: FloatArray
+
+    @classmethod
+    def of(cls, model: GradedRelevance, items: Scores) -> Self:
+        """Return what a model says of the bins of items, as its table does."""
+        grade = model.grade_proba(model.centres(items.value))
+        if items.novel is not None:
+            # The score of a novel item says nothing about its grade; answers do.
+            grade[:, items.novel] = 1 / grade.shape[2]
+        return cls(grade, model.node_weights_, model.tied_shares_)
+
+    def take(self, rows: IntArray) -> Self:
+        """Return the beliefs about some items, as those of a query."""
+        return replace(self, grade=self.grade[:, rows])
 
 
 @dataclass(frozen=True, eq=False)

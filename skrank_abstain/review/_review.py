@@ -23,19 +23,23 @@ from skrank_abstain.pairs import (
     PairDecisions,
     Queries,
     Ranking,
+    Scores,
     bounds_of_orders,
     check_output_size,
     enumerate_pairs,
     html_of_rows,
 )
 from skrank_abstain.review._answers import GOLD, Answers, check_spelling, take_answers
+from skrank_abstain.review._changes import Changes, reasons
 from skrank_abstain.review._choosing import (
     FEWER,
+    UNTOLD,
     PairObjective,
     Question,
     QuestionObjective,
     check_objective,
     choose_questions,
+    labels_told,
     pair_number,
     questions_of_query,
 )
@@ -52,10 +56,13 @@ from skrank_abstain.review._judging import (
 from skrank_abstain.review._posterior import GradePrior, Posterior
 from skrank_abstain.review._questions import Questions
 from skrank_abstain.selection import Calibration, RowPairs, Rule, margins
-from skrank_abstain.tie_models import GradedRelevance, expected_losses
+from skrank_abstain.tie_models import expected_losses
 
 #: Probabilities of the two orders that are no further apart are equal.
 EQUAL = 1e-12
+#: Different answers about a pair are equally credible if no label makes them this many
+#: times as probable as another one.
+_MORE_CREDIBLE = 2.0
 #: Labels of at least this probability are known. Gold answers err in 1e-9 of the cases:
 #: two that contradict each other would leave no label possible.
 _CERTAIN = 1 - 1e-6
@@ -83,83 +90,6 @@ def graded_calibration(
         "tie_model='graded_relevance' for the same ones in both."
     )
     return graded, region
-
-
-@dataclass(frozen=True, eq=False)
-class ItemsUnderReview:
-    """Scored items, and how their pairs are decided.
-
-    Attributes
-    ----------
-    calibration : Calibration
-        With a model of grades.
-    region : object
-        The pairs that are accepted, as far as no answer tells more.
-    scores, values : ndarray of shape (n_items,), float64
-        Scores of the ranker, and what the model compares.
-    queries : Queries
-    novel : ndarray of shape (n_items,), bool, or None
-        Items about which only answers tell anything.
-    item_id : ndarray of shape (n_items,), or None
-    keys : ndarray of shape (n_items,), uint64, or None
-        Hashes of the rows, where pairs on the boundary are drawn.
-    index : pandas.Index or None
-        Index of X.
-    replaced : str, default=""
-        The ranker's own tie model, if that knows no grades.
-    """
-
-    calibration: Calibration
-    region: Any
-    scores: FloatArray
-    values: FloatArray
-    queries: Queries
-    novel: BoolArray | None
-    item_id: NDArray[Any] | None
-    keys: NDArray[np.uint64] | None
-    index: Any
-    replaced: str = ""
-
-    @property
-    def model(self) -> GradedRelevance:
-        """What knows the grades."""
-        model: GradedRelevance = self.calibration.model
-        return model
-
-    def prior(self, query: int) -> GradePrior:
-        """Return the beliefs about one query without answers."""
-        grade = self._grade_proba[:, self.queries.rows(query)]
-        return GradePrior(grade, self.model.node_weights_, self.model.tied_shares_)
-
-    def posteriors(
-        self, answers: Answers, likelihood: FloatArray
-    ) -> dict[int, Posterior]:
-        """Return the beliefs about each query that has answers.
-
-        Parameters
-        ----------
-        answers : Answers
-        likelihood : ndarray of shape (n_answered, 3), float64
-            As ``Reviewers.likelihood`` returns it.
-        """
-        at = answers.pair_start[:-1]
-        query = answers.query[at]
-        columns = query, answers.left[at], answers.right[at], likelihood
-        starts = np.flatnonzero(np.diff(query)) + 1
-        parts = zip(*(np.split(column, starts) for column in columns), strict=True)
-        return {
-            int(own[0]): Posterior.of(self.prior(own[0]), *pairs)
-            for own, *pairs in parts
-            if own.size
-        }
-
-    @cached_property
-    def _grade_proba(self) -> FloatArray:
-        grade = self.model.grade_proba(self.values)
-        if self.novel is not None:
-            # The score of a novel item says nothing about its grade; answers do.
-            grade[:, self.novel] = 1 / grade.shape[2]
-        return grade
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,9 +123,8 @@ class Review:
     Under `GradedRelevance` the grades of items are independent, given a shift that the
     items of a query share, and an answer about two items multiplies in its likelihood.
     Sum-product on the graph of answered pairs, for each of seven shifts, gives all
-    probabilities: exact if that graph has no loop, close if it has. In a query without
-    answers decisions are the ranker's own; the probabilities that questions are chosen
-    by differ by up to some hundredths, since ``predict_pairs`` puts values into bins.
+    probabilities: exact if that graph has no loop, close if it has. They start from
+    the bins of ``predict_pairs``, so that nothing changes before an answer.
     For other tie models a `GradedRelevance` is fitted to the same calibration
     items, and the rule selects its threshold again.
 
@@ -214,7 +143,13 @@ class Review:
     True
     """
 
-    items: ItemsUnderReview
+    items: Scores
+    calibration: Calibration
+    region: Any
+    item_id: NDArray[Any] | None
+    index: Any
+    replaced: str
+    prior: GradePrior
     answers: Answers
     reviewers: Reviewers
     typical: Reviewers
@@ -223,41 +158,63 @@ class Review:
     @classmethod
     def of(
         cls,
-        items: ItemsUnderReview,
+        items: Scores,
+        calibration: Calibration,
+        region: Any,
         answers: Any,
         reviewer_error: Any,
         gold: Any = None,
         labels: Any = None,
+        *,
+        item_id: NDArray[Any] | None = None,
+        index: Any = None,
+        replaced: str = "",
     ) -> Self:
-        """Take in tables of answers; parameters as in ``SelectiveRanker.review``."""
-        taken = take_answers(answers, items.queries, items.item_id, labels, gold)
+        """Take in tables of answers; some parameters as in ``SelectiveRanker.review``.
+
+        Parameters
+        ----------
+        items : Scores
+        calibration : Calibration
+            With a model of grades.
+        region : object
+            The pairs that are accepted, as far as no answer tells more.
+        answers, reviewer_error, gold, labels, item_id
+        index : pandas.Index, default=None
+            Index of X.
+        replaced : str, default=""
+            The ranker's own tie model, if that knows no grades.
+        """
+        taken = take_answers(answers, items.queries, item_id, labels, gold)
         names, known, typical = known_rates(reviewer_error, taken.reviewers)
         taken = replace(taken, reviewers=names)
-        reviewers = judge_reviewers(
-            taken,
-            known,
-            lambda likelihood: _label_proba(items.posteriors(taken, likelihood)),
-        )
+        prior = GradePrior.of(calibration.model, items)
+
+        def label_proba(likelihood: FloatArray) -> FloatArray:
+            return _label_proba(_posteriors(prior, items.queries, taken, likelihood))
+
+        reviewers = judge_reviewers(taken, known, label_proba)
         future = Reviewers.of_error(TYPICAL_ERROR if np.isnan(typical) else typical)
         people = [name != GOLD for name in names]
         if np.isnan(typical) and any(people):
             # Future reviewers are taken to be like those who are known.
             future = Reviewers(*(rates[people].mean() for rates in reviewers))
-        review = cls(items, taken, reviewers, future, np.isnan(known))
+        scored = items, calibration, region, item_id, index, replaced, prior
+        review = cls(*scored, taken, reviewers, future, np.isnan(known))
         warn_of_alike(
             taken, reviewers.turned, review._error_covariance, review.estimated
         )
         return review
 
     def __repr__(self) -> str:
-        items, model = self.items, ""
-        if items.replaced:
-            coverage = items.calibration.coverage(items.region)
-            model = f"model=GradedRelevance in place of {items.replaced}, "
+        queries, model = self.items.queries, ""
+        if self.replaced:
+            coverage = self.calibration.coverage(self.region)
+            model = f"model=GradedRelevance in place of {self.replaced}, "
             model += f"coverage={coverage:.3f}, "
         return (
-            f"Review(n_queries={items.queries.n_queries}, "
-            f"n_pairs={items.queries.n_pairs}, n_answers={len(self.answers)}, "
+            f"Review(n_queries={queries.n_queries}, "
+            f"n_pairs={queries.n_pairs}, n_answers={len(self.answers)}, "
             f"contradictions={len(self.contradictions)}, "
             f"expected_accuracy={self.expected_accuracy:.3f}, {model}certified=nothing)"
         )
@@ -304,7 +261,7 @@ class Review:
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
         """Answers that contradict each other, or are improbable."""
-        tied = self.items.model.tied_shares_
+        tied = self.calibration.model.tied_shares_
         # A grade that pools several relevances has orders within it, too.
         n_levels = tied.size if (tied == 1).all() else np.inf
         return find_contradictions(
@@ -315,15 +272,22 @@ class Review:
     def decisions(self) -> PairDecisions:
         """Decisions about all pairs after the answers, as of ``predict_pairs``.
 
-        Where nobody answered about a query, they are the ranker's own. Elsewhere a pair
-        is accepted if its risk is at most the threshold, or if gold answers make its
-        label certain, and if there are answers about each of its novel items.
+        A pair that was answered, or whose items people call the same as others in
+        between, is decided as people say, whatever its risk; of different answers the
+        most credible one holds.
+        A pair neither of whose items was asked about is decided as the ranker decides
+        it. Any other pair follows the beliefs after the answers, and is accepted if its
+        risk is at most the threshold, or if gold answers make its label certain, and if
+        there are answers about each of its novel items: orders that the ranker had
+        decided may be open again, which `changes` says.
+
+        Answers that contradict each other, and are equally credible, decide nothing.
         """
-        queries, names = self.items.queries, self.items.item_id
+        queries, names = self.items.queries, self.item_id
         width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)
         check_output_size(queries.n_pairs, BYTES_PER_PAIR + width, remedy=FEWER)
         left, right = enumerate_pairs(queries)
-        return self._decide(left, right, self._pair_proba)
+        return self._decide(left, right, slice(None))
 
     @property
     def expected_accuracy(self) -> float:
@@ -416,7 +380,7 @@ class Review:
             )
         if not isinstance(per_query, str | None):
             check_positive_int(per_query, "per_query", minimum=0)
-        loss, queries = self.items.calibration.loss, self.items.queries
+        loss, queries = self.calibration.loss, self.items.queries
         chosen = self._choose(n, objective, loss, per_query, verbose=verbose)
         rows = np.reshape([(query, *asked[:3]) for query, asked in chosen], (-1, 4))
         value, (query, i, j) = rows[:, 1], rows[:, [0, 2, 3]].T.astype(np.int64)
@@ -424,8 +388,8 @@ class Review:
         left, right = queries.order[first + i], queries.order[first + j]
         before = np.append(0, np.cumsum(queries.pair_counts))[query]
         number = before + pair_number(i, j, queries.sizes[query])
-        decided = self._decide(left, right, self._pair_proba[number])
-        return Questions(**vars(decided), value=value, index=self.items.index)
+        decided = self._decide(left, right, number)
+        return Questions(**vars(decided), value=value, index=self.index)
 
     def worth_asking(
         self,
@@ -462,7 +426,7 @@ class Review:
                 raise ValueError("cost must name at least one reviewer, got {}.")
             prices = {str(name).strip(): price for name, price in cost.items()}
             check_spelling((*self.answers.reviewers, *prices), "cost")
-        loss = self.items.calibration.loss
+        loss = self.calibration.loss
         for name, price in prices.items():
             least = check_real(price, "cost", 0, np.inf, include_high=False)
             best = self._choose(1, objective, loss, reviewer=name)
@@ -477,7 +441,8 @@ class Review:
         -------
         intervals : ndarray of shape (n_items, 2), int64
             In the order of the rows of X, 1 = top: by the accepted orders and their
-            consequences. Items on a cycle of accepted orders are not ordered.
+            consequences. Items on a cycle of accepted orders are not ordered. Items
+            that people call the same share both.
         """
         intervals: IntArray = self._bounds[:, :2]
         return intervals
@@ -488,21 +453,60 @@ class Review:
         Returns
         -------
         ranking : Ranking
-            As of ``SelectiveRanker.ranking``. Places follow the decided orders, then
-            the expected gain, the mean of 2^grade - 1, then the value that the model
-            compares.
+            As of ``SelectiveRanker.ranking``, but ``score`` is the expected gain after
+            the answers, the mean of 2^grade - 1. Places follow the decided orders, then
+            the expected gain, then the value that the model compares.
         """
-        queries, names = self.items.queries, self.items.item_id
+        queries, names = self.items.queries, self.item_id
         best, worst, place = self._bounds.T
         rows: IntArray = np.lexsort((place, queries.codes))
         return Ranking(
             qid=queries.values[queries.codes[rows]],
             item_id=rows if names is None else names[rows],
             place=place[rows],
-            score=self.items.scores[rows],
+            score=self._gain[1][rows],
             best=best[rows],
             worst=worst[rows],
+            n_same=np.bincount(self._people[1])[self._people[1]][rows],
         )
+
+    def changes(self) -> Changes:
+        """Return what the answers changed in the ranking, and because of which answer.
+
+        Returns
+        -------
+        changes : Changes
+            The whole lists of all queries with answers, by the places after them.
+
+        Notes
+        -----
+        Leaves out one answered pair after the other: O(n_answered) posteriors of each
+        query, about a millisecond for twenty items.
+        """
+        queries, names = self.items.queries, self.item_id
+        before = self.of(self.items, self.calibration, self.region, None, None)
+        bounds = np.concatenate([before._bounds, self._bounds], axis=1)
+        old, new = before.decisions, self.decisions
+        lost = old.decided_order & ~(new.accepted & (new.label == old.label))
+        ends = np.append(old.left[lost], old.right[lost])
+        n_lost = np.bincount(ends, minlength=queries.n_items)
+        because = np.full(queries.n_items, "", dtype=object)
+        starts = np.append(0, np.cumsum(queries.pair_counts))
+        asked = np.unique(self.answers.query)
+        for query in asked.tolist():
+            own = queries.rows(query)
+            told = self._people[0][starts[query] : starts[query + 1]]
+            named = [f"item {row}" for row in own] if names is None else names[own]
+            beliefs = before._posterior(query), self._posterior(query)
+            because[own] = reasons(beliefs, told, bounds[own], n_lost[own], named)
+        rows = np.lexsort((bounds[:, 5], queries.codes))
+        rows = rows[np.isin(queries.codes[rows], asked)]
+        columns = (
+            queries.values[queries.codes[rows]],
+            rows if names is None else names[rows],
+        )
+        places = bounds[rows][:, [2, 5, 0, 3, 1, 4]].T
+        return Changes(*(*columns, *places, because[rows]))
 
     def _by_reviewer(self, rates: FloatArray) -> dict[str, float]:
         return dict(zip(self.answers.reviewers, rates.tolist(), strict=True))
@@ -511,7 +515,7 @@ class Review:
     def _posteriors(self) -> dict[int, Posterior]:
         """The posteriors of the queries with answers; `_posterior` adds others."""
         likelihood = self.reviewers.likelihood(self.answers)
-        return self.items.posteriors(self.answers, likelihood)
+        return _posteriors(self.prior, self.items.queries, self.answers, likelihood)
 
     @cached_property
     def _answered_proba(self) -> FloatArray:
@@ -521,7 +525,7 @@ class Review:
     def _posterior(self, query: int) -> Posterior:
         posterior = self._posteriors.get(query)
         if posterior is None:
-            posterior = Posterior.of(self.items.prior(query))
+            posterior = Posterior.of(self.prior.take(self.items.queries.rows(query)))
             # Those of all queries may not fit into memory.
             if self.items.queries.n_pairs <= _MOST_KEPT:
                 self._posteriors[query] = posterior
@@ -543,67 +547,94 @@ class Review:
         left, right = decisions.left[order], decisions.right[order]
         ahead = decisions.label[order] > 0
         winner, loser = np.where(ahead, left, right), np.where(ahead, right, left)
-        return bounds_of_orders(winner, loser, queries.codes, self._by_gain)
+        bounds = bounds_of_orders(winner, loser, queries.codes, self._gain[0])
+        # Items that people call the same may have the place of any of them.
+        group, wide = self._people[1], bounds.copy()
+        np.minimum.at(wide[:, 0], group, bounds[:, 0])
+        np.maximum.at(wide[:, 1], group, bounds[:, 1])
+        bounds[:, :2] = wide[group, :2]
+        return bounds
 
     @cached_property
-    def _by_gain(self) -> IntArray:
-        """Rows by query and falling expected gain."""
+    def _people(self) -> tuple[NDArray[np.int8], IntArray]:
+        """What people say: labels of all pairs, and groups of equal items.
+
+        `UNTOLD` where they say nothing, several labels are equally credible, or answers
+        lead back to where they started. Ties that follow from others count as said; so
+        do no orders: with answers that err, what follows from many is less certain than
+        each. A group is known by the first row in it.
+        """
+        queries, answers = self.items.queries, self.answers
+        said = np.zeros((answers.pair_start.size - 1, 3))
+        said[answers.pair, answers.label + 1] = 1.0
+        said *= self.reviewers.likelihood(answers)
+        equal = said * _MORE_CREDIBLE > said.max(axis=1, keepdims=True, initial=0.0)
+        labels = np.where(equal.sum(axis=1) > 1, UNTOLD, said.argmax(axis=1) - 1)
+        starts = np.append(0, np.cumsum(queries.pair_counts))
+        told = np.full(queries.n_pairs, UNTOLD, dtype=np.int8)
+        group = np.arange(queries.n_items)
+        for query, left, right, label in _by_query(answers, labels):
+            own, known = queries.rows(query), label != UNTOLD
+            implied = labels_told(left[known], right[known], label[known], own.size)
+            asked = pair_number(left, right, own.size)
+            of_query = told[starts[query] : starts[query + 1]]
+            of_query[implied == 0], of_query[asked] = 0, implied[asked]
+            one, other = own[np.stack(np.triu_indices(own.size, 1))[:, implied == 0]]
+            np.minimum.at(group, other, one)
+        return told, group
+
+    @cached_property
+    def _gain(self) -> tuple[IntArray, FloatArray]:
+        """Rows by query and falling expected gain, and the gain of each item."""
         queries = self.items.queries
         gain = np.empty(queries.n_items)
         for query in range(queries.n_queries):
             gain[queries.rows(query)] = self._posterior(query).expected_gain
-        rows: IntArray = np.lexsort((-self.items.values, -gain, queries.codes))
-        return rows
+        return np.lexsort((-self.items.value, -gain, queries.codes)), gain
 
-    def _decide(
-        self, left: IntArray, right: IntArray, proba: FloatArray
-    ) -> PairDecisions:
-        """Decide pairs of rows by their probabilities."""
-        queries, names = self.items.queries, self.items.item_id
-        losses = expected_losses(proba, self.items.calibration.loss)
+    def _decide(self, left: IntArray, right: IntArray, number: Any) -> PairDecisions:
+        """Decide pairs of rows, whose numbers in canonical order are given."""
+        queries, names = self.items.queries, self.item_id
+        proba, told = self._pair_proba[number].copy(), self._people[0][number]
+        losses = expected_losses(proba, self.calibration.loss)
         lead = proba[:, 2] - proba[:, 0]
-        # Equal probabilities carry no order; so do they without answers.
-        order = np.where(np.abs(lead) <= EQUAL, 0, np.sign(lead)).astype(np.int64)
+        pairs = RowPairs.of(self.items.value, left, right, self.items.key)
+        # Where both orders are equally probable, the values tell which one to say.
+        order = np.sign(np.where(np.abs(lead) <= EQUAL, pairs.difference, lead))
         strict = np.where(order > 0, losses[:, 2], losses[:, 0])
         tie = (order == 0) | (losses[:, 1] < strict)
-        risk = np.where(tie, losses[:, 1], strict)
-        label, proba = np.where(tie, 0, order), proba.copy()
-        region = self.items.region
+        label = np.where(told == UNTOLD, np.where(tie, 0, order), told).astype(np.int64)
+        risk = np.take_along_axis(losses, label[:, None] + 1, axis=1)[:, 0]
+        region = self.region
         by = risk
         if region.margin_of is not None:
             by = margins(proba, label, region.margin_of)
         # What gold answers say, or imply, is certain, whatever the rule accepts.
         accepted = by <= region.risk
-        accepted |= proba.max(axis=1, initial=0.0) >= _CERTAIN
-        # Where nobody answered about a query, the ranker's own decisions stand.
-        silent = ~np.isin(queries.codes[left], self.answers.query)
-        pairs = RowPairs.of(
-            self.items.values, left[silent], right[silent], self.items.keys
-        )
-        engine = self.items.calibration.engine
-        own = engine.decide(self.items.region, self.items.values, pairs)
-        label[silent], accepted[silent] = own.label, own.accepted
-        risk[silent], proba[silent] = own.risk, own.proba
+        accepted |= (proba.max(axis=1, initial=0.0) >= _CERTAIN) | (told != UNTOLD)
+        asked, first = np.zeros(queries.n_items), queries.offsets[self.answers.query]
+        for item in (self.answers.left, self.answers.right):
+            asked[queries.order[first + item]] = 1
+        # Where nobody was asked about either item, the ranker's own decisions stand.
+        silent = asked[left] + asked[right] == 0
+        own = self.calibration.engine.decide(self.region, self.items.value, pairs)
+        made = {"label": label, "accepted": accepted, "risk": risk, "proba": proba}
+        for name, column in made.items():
+            column[silent] = getattr(own, name)[silent]
         decided = PairDecisions(
             left,
             right,
             queries.values[queries.codes[left]],
-            label,
-            accepted,
-            risk,
-            proba,
+            **made,
             left_id=None if names is None else names[left],
             right_id=None if names is None else names[right],
-            place=np.argsort(self._by_gain) - queries.offsets[queries.codes] + 1,
+            place=np.argsort(self._gain[0]) - queries.offsets[queries.codes] + 1,
         )
         novel = self.items.novel
         if novel is None:
             return decided
         # Pairs of novel items that no answer is about.
-        unknown, first = novel.copy(), queries.offsets[self.answers.query]
-        for item in (self.answers.left, self.answers.right):
-            unknown[queries.order[first + item]] = False
-        accepted = decided.leaving_out(unknown).accepted
+        accepted = decided.leaving_out(novel & (asked == 0)).accepted
         return replace(decided.leaving_out(novel), accepted=accepted)
 
     def _choose(
@@ -632,6 +663,30 @@ class Review:
             yield from questions_of_query(posterior, objective, answer_proba, loss, rng)
 
         return choose_questions(map(stream, range(n_queries)), n, per_query)
+
+
+def _posteriors(
+    prior: GradePrior, queries: Queries, answers: Answers, likelihood: FloatArray
+) -> dict[int, Posterior]:
+    """Return the beliefs about each query that has answers.
+
+    ``likelihood`` as ``Reviewers.likelihood`` returns it, (n_answered, 3).
+    """
+    return {
+        query: Posterior.of(prior.take(queries.rows(query)), *pairs)
+        for query, *pairs in _by_query(answers, likelihood)
+    }
+
+
+def _by_query(answers: Answers, column: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield each query with answers: left, right and the column of its pairs."""
+    at = answers.pair_start[:-1]
+    query = answers.query[at]
+    starts = np.flatnonzero(np.diff(query)) + 1
+    columns = query, answers.left[at], answers.right[at], column
+    for own, *parts in zip(*(np.split(each, starts) for each in columns), strict=True):
+        if own.size:
+            yield int(own[0]), *parts
 
 
 def _label_proba(posteriors: Mapping[int, Posterior]) -> FloatArray:

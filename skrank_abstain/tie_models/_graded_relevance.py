@@ -193,6 +193,11 @@ class GradedRelevance(BinModel):
         check_is_fitted(self, "n_pairs_")
         return self._grade_proba(check_scores(values))
 
+    def centres(self, values: FloatArray) -> FloatArray:
+        """Return the mean of the bin of each value, which stands for it in a table."""
+        centres: FloatArray = self._centres[self.bins(values)]
+        return centres
+
     def _grade_proba(self, values: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):  # the grade of such a value is certain
             logits = self.slope_ * values

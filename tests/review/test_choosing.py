@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 from review.enumerated import random_answers, random_prior
-from review.simulated import INPUT, RANKER
+from review.simulated import INPUT, NEW, RANKER
 
 from skrank_abstain._validation import ZERO_ONE_LOSS
-from skrank_abstain.review import ItemsUnderReview, QuestionObjective
+from skrank_abstain.review import QuestionObjective
 from skrank_abstain.review._choosing import (
     OBJECTIVES,
     Question,
@@ -17,7 +17,7 @@ from skrank_abstain.review._choosing import (
     questions_of_query,
 )
 from skrank_abstain.review._judging import Reviewers
-from skrank_abstain.review._posterior import Posterior
+from skrank_abstain.review._posterior import GradePrior, Posterior
 
 PAIRS = list(itertools.combinations(range(5), 2))
 ANSWER_PROBA = Reviewers.of_error(0.05).answer_proba()
@@ -228,13 +228,13 @@ def test_progress_is_printed_on_request(capsys):
 
 def test_beliefs_about_unanswered_queries_are_formed_once(monkeypatch):
     review, formed = RANKER.review(*INPUT), []
-    form = ItemsUnderReview.prior
+    form = GradePrior.take
 
-    def counted(items, query):
-        formed.append(query)
-        return form(items, query)
+    def counted(prior, rows):
+        formed.append(int(NEW.qid[rows[0]]))
+        return form(prior, rows)
 
-    monkeypatch.setattr(ItemsUnderReview, "prior", counted)
+    monkeypatch.setattr(GradePrior, "take", counted)
     review.ask(5)
     review.ranking()
     review.ask(5)
