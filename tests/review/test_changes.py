@@ -44,7 +44,9 @@ def test_the_answer_that_carries_most_of_the_move_is_named():
         {"left": NAMES[low], "right": NAMES[top], "label": "left"},
         {"left": NAMES[first[5]], "right": NAMES[first[6]], "label": "left"},
     ]
-    review = RANKER.review(X[:12], answers=said, item_id=NAMES[:12], reviewer_error=0.1)
+    review = RANKER.review(
+        X[:12], answers=said, item_id=NAMES[:12], reviewer_error=0.05
+    )
     rows = {row["item_id"]: row for row in review.changes().to_dicts()}
     row = rows[NAMES[low]]
     start = f"{row['old_place']} to {row['place']}: {NAMES[top]} was put below it"

@@ -249,7 +249,9 @@ def test_guaranteed_coverage():
     classifier = PairwiseRankerClassifier(
         SCORER, rule=GuaranteedCoverage(0.7), random_state=0
     ).fit(X, y, qid=qid)
-    assert classifier.n_queries_ == 175
+    assert classifier.n_queries_ == 250 - int(
+        0.15 * 250
+    )  # the others fit the tie model
     new = comparisons(5000, seed=1)[0]
     assert 0.66 < np.mean(~classifier.abstain(new)) < 0.8
     half = classifier.at_coverage(0.5)
