@@ -29,7 +29,7 @@ from skrank_abstain.pairs import (
     spread_rows,
     thin,
 )
-from skrank_abstain.scorers import ranks_within
+from skrank_abstain.scorers import query_context
 from skrank_abstain.tie_models._graded_relevance import (
     MOST_ITEMS,
     GradedRelevance,
@@ -321,11 +321,9 @@ def over_designs(
             rows = np.concatenate([queries.rows(query) for query in part.tolist()])
             own = group_queries(queries.codes[rows], rows.size)
             columns = np.column_stack([_numbers(X, rows), scores[rows]])
-            ranks = [
-                ranks_within(each, own)[1] / own.sizes[own.codes] for each in columns.T
-            ]
+            ranks = query_context(columns, own)[:, columns.shape[1] : -1] + 0.5
             means = _query_means(scores[rows], own)
-            design = np.column_stack([columns, *ranks, means])
+            design = np.column_stack([columns, ranks, means])
             kept = wanted[rows]
             yield rows[kept], task(design[kept])
 
