@@ -188,6 +188,8 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "scales_")
         check_row_order(X, qid=qid)
         X, queries = self._take(X, qid, reset=False)
+        if not queries.n_items:
+            return np.empty(0)
         z = (self._scores(X, queries) - self.means_) / self.scales_
         # No matrix product: its last bits depend on the number of threads.
         return np.asarray(z.sum(axis=1))

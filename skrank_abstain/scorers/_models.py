@@ -340,6 +340,8 @@ def score_items(model: Any, X: Any, queries: Queries | None = None) -> FloatArra
     >>> score_items(Ridge(alpha=0).fit([[0.0], [1.0]], [0, 2]), [[0.5]])
     array([1.])
     """
+    if not _num_samples(X):  # models refuse X without rows
+        return np.empty(0)
     return check_scores(_raw_scores(model, X, queries), _num_samples(X))
 
 

@@ -88,7 +88,7 @@ class FeatureAwareRelevance(GradedRelevance):
     one of each division. The mean of all twenty-four would vary less from item to item
     than the calibration values do: gaps between new items would be narrower, and the
     threshold, set on the wider ones, would abstain on too many pairs. By default the
-    twelve are a forest of sixty extremely randomised trees [1]_, which try a third of
+    twelve are a forest of 36 extremely randomised trees [1]_, which try a third of
     the columns at each split. With more than 20,000 items the regressors learn from
     evenly spaced queries.
 
@@ -217,7 +217,7 @@ class FeatureAwareRelevance(GradedRelevance):
         # A third of the columns, Breiman's default for regression (Random Forests,
         # 2001), takes half the time of all columns.
         return ExtraTreesRegressor(
-            n_estimators=5,
+            n_estimators=3,
             min_samples_leaf=10,
             max_features=1 / 3,
             random_state=division,
