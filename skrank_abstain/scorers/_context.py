@@ -54,13 +54,20 @@ def numeric_columns(X: Any) -> tuple[list[Any], FloatArray]:
     """
     if hasattr(X, "select_dtypes"):
         numbers = X.select_dtypes(["number", "bool"])
-        return [*numbers.columns], numbers.to_numpy(np.float64, na_value=np.nan)
+        return [*numbers.columns], as_numbers(numbers)
     if hasattr(X, "hstack"):
         kinds = X.schema.items()
         names = [n for n, kind in kinds if kind.is_numeric() or str(kind) == "Boolean"]
-        return names, X[names].to_numpy().astype(np.float64)
-    values = np.asarray(X).astype(np.float64)
+        return names, as_numbers(X[names])
+    values = as_numbers(X)
     return [*range(values.shape[1])], values
+
+
+def as_numbers(X: Any) -> FloatArray:
+    """Return an array or a frame as float64; missing values become NaN."""
+    if hasattr(X, "iloc"):
+        return np.asarray(X.to_numpy(np.float64, na_value=np.nan))
+    return np.asarray(X).astype(np.float64)
 
 
 def _context_names(columns: Any) -> list[str]:

@@ -47,9 +47,10 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         Any ranker that `BALToR` takes. A fitted ranker is used as it is.
     grades : classifier or None, default=None
         Predicts the grade of an item with ``predict_proba``. None: sixty extremely
-        randomised trees [1]_, which take numbers and NaN; with categories, or millions
-        of items, pass ``HistGradientBoostingClassifier()``. A fitted classifier is used
-        as it is, which needs ``context=False``.
+        randomised trees [1]_, which take NaN, and the numbers of the sorted values of
+        columns that are not numeric; for millions of items pass
+        ``HistGradientBoostingClassifier()``. A fitted classifier is used as it is,
+        which needs ``context=False``.
     context : bool, default=True
         Whether the classifier sees the features relative to their query, too. Scores
         then depend on the other items of the query, and ``predict`` needs ``qid``.
@@ -57,7 +58,7 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     ranker_, grades_ : object
-        The fitted ranker and classifier.
+        The fitted ranker and classifier; for the default one the nodes of its trees.
     means_, scales_ : ndarray of shape (2,), float64
         Mean and standard deviation of the ranker's scores of the training rows, and of
         the grades that the classifier expects.

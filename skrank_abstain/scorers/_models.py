@@ -281,11 +281,9 @@ def clone_parameters(estimator: Estimator, *models: str) -> Estimator:
 def requests_queries(model: Any) -> bool:
     """Return whether a model's scores depend on the queries of the items."""
     final = last_step(model)
-    booster = booster_of(final)
-    # Metadata of a booster takes a third of a request; its predict takes no queries.
-    if booster is not None and booster.owns(type(final)):
-        return False
-    if not hasattr(final, "get_metadata_routing"):
+    # A library's own predict takes no queries, and asking costs a third of a request.
+    own = any(booster.owns(type(final)) for booster in BOOSTERS)
+    if own or not hasattr(final, "get_metadata_routing"):
         return False
     request = final.get_metadata_routing()
     return (

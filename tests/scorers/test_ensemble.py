@@ -148,6 +148,16 @@ def test_the_default_classifier_numbers_categories(container, mixed):
         np.testing.assert_array_equal(read.predict(X, qid), ensemble.predict(X, qid))
 
 
+def test_a_column_without_values_in_a_request_stays_in_its_place(mixed):
+    first = FrozenEstimator(FirstColumn().fit(np.zeros((1, 1)), [0]))
+    ensemble = RankerEnsemble(first).fit(mixed.frame, mixed.y, QID)
+    expected = ensemble.predict(mixed.frame.assign(b=np.nan), QID)
+    without = mixed.frame.assign(b=pd.Series([None] * len(QID), dtype=object))
+    np.testing.assert_array_equal(ensemble.predict(without, QID), expected)
+    with pytest.raises(ValueError, match="could not convert string to float: 'many'"):
+        ensemble.predict(mixed.frame.assign(b="many"), QID)
+
+
 def test_fitted_rankers_are_used_as_they_are(library, data, trained):
     model = trained(library)
     ensemble = RankerEnsemble(model, grades=small())
