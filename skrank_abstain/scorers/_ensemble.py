@@ -153,13 +153,12 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         def trained(model: Any, X: Any, target: Any) -> Any:
             return model if is_fitted(model) else fit_ranker(model, X, target, queries)
 
-        # First the classifier, since context refuses some X.
+        self.ranker_ = trained(ranker, X, relevance)
         within = queries if self.context_ else None
         if classifier is None:
             self.grades_ = GradeForest.fit(X, grades, within)
         else:
             self.grades_ = trained(classifier, with_context(X, within), grades)
-        self.ranker_ = trained(ranker, X, relevance)
         scores = self._scores(X, queries)
         self.means_, self.scales_ = scores.mean(axis=0), scores.std(axis=0)
         # A member that gives one score to all rows adds nothing, but rounding could
