@@ -269,12 +269,17 @@ def freeze(model: Any) -> Any:
 
 def clone_parameters(estimator: Estimator, *models: str) -> Estimator:
     """Clone an estimator, but keep the fitted ones of the named parameters fitted."""
-    kept = copy.copy(estimator)
+    kept, unfitted = copy.copy(estimator), {}
     for name in models:
         model = getattr(estimator, name)
+        booster = booster_of(model)
         if model is not None and is_fitted(model):
             setattr(kept, name, freeze(model))
+        elif booster is not None:  # clone() may refuse it
+            unfitted[name] = booster.unfitted(model)
+            setattr(kept, name, None)
     cloned: Estimator = _clone_parametrized(kept, safe=False)
+    vars(cloned).update(unfitted)
     return cloned
 
 

@@ -148,6 +148,18 @@ def test_the_default_classifier_numbers_categories(container, mixed):
         np.testing.assert_array_equal(read.predict(X, qid), ensemble.predict(X, qid))
 
 
+def test_a_catboost_ranker_with_categories_is_cloned(mixed):
+    catboost = pytest.importorskip("catboost")
+    ranker = catboost.CatBoostRanker(
+        iterations=3, verbose=0, allow_writing_files=False, cat_features=["colour"]
+    )
+    ensemble = clone(BALToR(RankerEnsemble(ranker), random_state=0))
+    scores = ensemble.fit(mixed.frame, mixed.y, qid=QID).predict(mixed.frame, qid=QID)
+    assert np.isfinite(scores).all()
+    assert ensemble.estimator.ranker is not ranker
+    assert ensemble.estimator.ranker.get_params() == ranker.get_params()
+
+
 def test_a_column_without_values_in_a_request_stays_in_its_place(mixed):
     first = FrozenEstimator(FirstColumn().fit(np.zeros((1, 1)), [0]))
     ensemble = RankerEnsemble(first).fit(mixed.frame, mixed.y, QID)
