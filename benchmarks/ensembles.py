@@ -36,7 +36,9 @@ LOSSES = {
     "zero-one": [[0, 1, 1], [1, 0, 1], [1, 1, 0]],
     "misranking": [[0, 0, 1], [1, 0, 1], [1, 0, 0]],
 }
-MEASURES = (*LOSSES, "NDCG@10")
+#: Pairs in the wrong order when the least risky four fifths are decided, of all pairs.
+WRONG, COVERAGE = "wrong at .8", 0.8
+MEASURES = (*LOSSES, "NDCG@10", WRONG)
 TIE_MODELS = {"": "graded_relevance", " + features": "feature_aware_relevance"}
 BASELINE = "early stopping"
 #: Rankers that are not measured with the feature-aware tie model.
@@ -130,6 +132,10 @@ def measured(model: Any, tie_model: str, fold: Any) -> dict[str, float]:
         pairs = ranker.predict_pairs(test.data, test.qid)
         truth = pair_labels(test.target, pairs.left, pairs.right)
         row[name] = float(aurc_loss(truth, pairs.label, pairs.risk, loss=loss))
+    # The last loss is the default, misranking.
+    decided = np.argsort(pairs.risk, kind="stable")[: round(COVERAGE * len(pairs))]
+    wrong = pairs.label[decided] * truth[decided] == -1
+    row[WRONG] = float(wrong.sum() / len(pairs))
     places = ranker.ranking(test.data, test.qid)
     queries = group_queries(test.qid, len(test.target))
     above = np.empty(len(test.target))
@@ -195,8 +201,9 @@ def print_table(collection: str, rows: list[dict[str, Any]]) -> None:
         cells.setdefault((row["library"], row["model"]), []).append(row)
     print(f"\n### {collection}\n\nIn brackets the worst fold.\n")
     header = ["library", "model", *(f"{n} | to early stopping" for n in MEASURES)]
-    print("|", " | ".join([*header, "fit", "predict"]), "|")
-    print("|---" * (len(header) + len(MEASURES) + 2) + "|")
+    header += ["avoided of ten wrong", "fit", "predict"]
+    print("|", " | ".join(header), "|")
+    print("|---" * (len(header) + len(MEASURES)) + "|")
     for (library, model), found in cells.items():
         line = [library, model]
         for name in MEASURES:
@@ -206,6 +213,11 @@ def print_table(collection: str, rows: list[dict[str, Any]]) -> None:
             worst = gain.min() if name == "NDCG@10" else gain.max()
             shown = f"{gain.mean():+.4f} ± {error:.4f} ({worst:+.4f})"
             line += [f"{value.mean():.4f}", "" if model == BASELINE else shown]
+        wrong, before = (
+            sum(row[WRONG] for row in each)
+            for each in (found, cells[library, BASELINE])
+        )
+        line.append("" if model == BASELINE else f"{10 * (1 - wrong / before):.1f}")
         for name in ("fit", "predict"):
             ratio = np.mean([row[name] for row in found])
             line.append(f"{ratio:.1f}" if ratio else "")

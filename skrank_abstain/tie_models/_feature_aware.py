@@ -29,7 +29,7 @@ from skrank_abstain.pairs import (
     spread_rows,
     thin,
 )
-from skrank_abstain.scorers import ranks_within
+from skrank_abstain.scorers import query_context
 from skrank_abstain.tie_models._graded_relevance import (
     MOST_ITEMS,
     GradedRelevance,
@@ -88,7 +88,7 @@ class FeatureAwareRelevance(GradedRelevance):
     one of each division. The mean of all twenty-four would vary less from item to item
     than the calibration values do: gaps between new items would be narrower, and the
     threshold, set on the wider ones, would abstain on too many pairs. By default the
-    twelve are a forest of sixty extremely randomised trees [1]_, which try a third of
+    twelve are a forest of 36 extremely randomised trees [1]_, which try a third of
     the columns at each split. With more than 20,000 items the regressors learn from
     evenly spaced queries.
 
@@ -217,7 +217,7 @@ class FeatureAwareRelevance(GradedRelevance):
         # A third of the columns, Breiman's default for regression (Random Forests,
         # 2001), takes half the time of all columns.
         return ExtraTreesRegressor(
-            n_estimators=5,
+            n_estimators=3,
             min_samples_leaf=10,
             max_features=1 / 3,
             random_state=division,
@@ -321,11 +321,9 @@ def over_designs(
             rows = np.concatenate([queries.rows(query) for query in part.tolist()])
             own = group_queries(queries.codes[rows], rows.size)
             columns = np.column_stack([_numbers(X, rows), scores[rows]])
-            ranks = [
-                ranks_within(each, own)[1] / own.sizes[own.codes] for each in columns.T
-            ]
+            ranks = query_context(columns, own)[:, columns.shape[1] : -1] + 0.5
             means = _query_means(scores[rows], own)
-            design = np.column_stack([columns, *ranks, means])
+            design = np.column_stack([columns, ranks, means])
             kept = wanted[rows]
             yield rows[kept], task(design[kept])
 

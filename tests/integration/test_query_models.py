@@ -198,7 +198,8 @@ def test_an_ensemble_over_partitions_and_under_every_rule():
         np.testing.assert_array_equal(ranker.predict(new.data, new.qid), scores)
         if isinstance(ranker, SelectiveRanker):
             found = calibrate(wrap(ensemble), parts)
-            assert found.threshold_ == ranker.threshold_
+            # The last bits of Ridge's product depend on the number of rows.
+            assert found.threshold_ == pytest.approx(ranker.threshold_, rel=1e-9)
 
 
 @pytest.mark.parametrize("wrap", [TopSetRanker, QueryRiskRanker])

@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from skrank_abstain.pairs import group_queries
-from skrank_abstain.scorers._ensemble import query_context, with_context
+from skrank_abstain.scorers._context import query_context, with_context
 
 
 def by_the_definition(X, qid):
@@ -90,11 +90,12 @@ def test_numbers_that_name_columns_become_texts():
     assert [*wide.columns][:3] == ["0", "1", "0_in_query"]
 
 
+def test_without_queries_nothing_is_compared():
+    X = sparse.csr_array(np.eye(2))
+    assert with_context(X, None) is X
+
+
 def test_what_has_no_place_within_a_query_is_refused():
     queries = group_queries(None, 2)
-    with pytest.raises(
-        TypeError, match=r"X must be dense where context=True, got a cs"
-    ):
-        with_context(sparse.csr_array(np.eye(2)), queries)
     with pytest.raises(ValueError, match="could not convert string"):
         with_context(np.array([["a", 1], ["b", 2]], dtype=object), queries)

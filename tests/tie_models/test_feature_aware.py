@@ -75,11 +75,11 @@ def test_the_regressor_sees_features_ranks_score_and_mean_score():
     model = FeatureAwareRelevance(Spy())
     model.fit(scores, [0, 1, 0, 0, 1], qid, X)
     third, half = 1 / 3, 1 / 2
-    # Ranks are those within the query, less one half, as shares of its size.
+    # Ranks are those within the query, less one half, as shares of the known values.
     expected = [
-        [3.0, 7.0, 0.5, 2.5 * third, 0.5 * third, 0.5 * third, 3.5 / 3],
+        [3.0, 7.0, 0.5, 2.5 * third, 0.5 * half, 0.5 * third, 3.5 / 3],
         [1.0, np.nan, 2.0, 1.0 * third, np.nan, 2.5 * third, 3.5 / 3],
-        [1.0, 9.0, 1.0, 1.0 * third, 1.5 * third, 1.5 * third, 3.5 / 3],
+        [1.0, 9.0, 1.0, 1.0 * third, 1.5 * half, 1.5 * third, 3.5 / 3],
         [5.0, 0.0, -1.0, 1.5 * half, 1.0 * half, 0.5 * half, 1.0],
         [4.0, 0.0, 3.0, 0.5 * half, 1.0 * half, 1.5 * half, 1.0],
     ]
@@ -118,7 +118,8 @@ def test_ranks_are_those_of_scipy_within_each_query(seed):
     for query in set(qid.tolist()):
         rows = qid == query
         rank = rankdata(columns[rows], axis=0, nan_policy="omit")
-        np.testing.assert_allclose(ranks[rows], (rank - 0.5) / rows.sum(), rtol=1e-14)
+        known = np.maximum(np.isfinite(columns[rows]).sum(axis=0), 1)
+        np.testing.assert_allclose(ranks[rows], (rank - 0.5) / known, rtol=1e-14)
 
 
 def test_the_pieces_of_a_design_make_the_whole(monkeypatch):

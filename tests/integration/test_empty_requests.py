@@ -1,0 +1,62 @@
+"""A request without items gets an empty answer."""
+
+import numpy as np
+import pytest
+from scorers.boosters import make_ranker
+from sklearn.linear_model import Ridge
+
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.scorers import RankerEnsemble
+
+DATA = make_ranking(n_queries=60, random_state=0)
+
+
+def model_of(kind):
+    if kind == "ridge":
+        return Ridge()
+    if kind == "ensemble":
+        return RankerEnsemble(Ridge())
+    return make_ranker(kind)
+
+
+@pytest.mark.filterwarnings("ignore:A review rests on grades")
+@pytest.mark.parametrize("qid", [0, []])
+@pytest.mark.parametrize(
+    ("kind", "tie_model"),
+    [
+        ("ridge", "graded_relevance"),
+        ("ridge", "bradley_terry"),
+        ("ridge", "feature_aware_relevance"),
+        ("ensemble", "graded_relevance"),
+        ("lightgbm", "graded_relevance"),
+        ("xgboost", "graded_relevance"),
+        ("catboost", "graded_relevance"),
+    ],
+)
+def test_each_method_answers_with_nothing(kind, tie_model, qid):
+    if kind not in ("ridge", "ensemble"):
+        pytest.importorskip(kind)
+    ranker = BALToR(model_of(kind), tie_model=tie_model, random_state=0)
+    ranker.fit(DATA.data, DATA.target, qid=DATA.qid)
+    none = DATA.data[:0]
+    assert ranker.predict(none, qid=qid).shape == (0,)
+    assert len(ranker.predict_pairs(none, qid=qid)) == 0
+    assert ranker.predict_pairs(none, qid=qid).deferred(3).to_dicts() == []
+    assert ranker.abstain(none, qid=qid).shape == (0,)
+    assert ranker.pair_proba(none, qid=qid).shape == (0, 3)
+    assert ranker.ranking(none, qid=qid, item_id=[]).to_dicts() == []
+    assert ranker.rank_intervals(none, qid=qid).shape == (0, 2)
+    assert ranker.rank_intervals(none, qid=qid, confidence=0.9).shape == (0, 2)
+    assert len(ranker.review(none, qid=qid).ask(3)) == 0
+
+
+def test_an_ensemble_alone_answers_with_nothing_and_still_checks_columns():
+    ensemble = RankerEnsemble(Ridge()).fit(DATA.data, DATA.target, DATA.qid)
+    scores = ensemble.predict(DATA.data[:0], 0)
+    assert scores.shape == (0,)
+    assert scores.dtype == np.float64
+    with pytest.raises(ValueError, match="X has 3 features"):
+        ensemble.predict(DATA.data[:0, :3], 0)
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        ensemble.fit(DATA.data[:0], DATA.target[:0], 0)
