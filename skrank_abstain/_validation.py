@@ -527,7 +527,8 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
             f"(n_items, n_features), got {X.shape}. Reshape your data."
         )
     for axis, what in ((1, "feature"), (0, "sample")):
-        if X.shape[axis] == 0:
+        # A request may be empty, and its answer is.
+        if X.shape[axis] == 0 and (reset or axis == 1):
             raise ValueError(
                 f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 "
                 f"is required by {type(estimator).__name__}."
