@@ -62,8 +62,6 @@ _FEWEST_QUERIES = 10
 _FEW_QUERIES = 200
 #: Folds of the default.
 _N_FOLDS = 5
-#: Share of the queries that the default sets aside where there are more.
-_CALIBRATION_SIZE = 0.25
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -104,9 +102,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         split: Callable[[float], tuple[IntArray, IntArray]],
         train: Callable[[Any, IntArray], Any],
         score: Callable[[Any, IntArray], FloatArray],
-        *,
         seed: int,
-        promise: str = "",
     ) -> Trained:
         """Return the fitted model and scored rows to calibrate on.
 
@@ -118,8 +114,6 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
             Takes ``calibration_size`` and returns rows to train and to calibrate on.
         train, score, seed
             As `cross_fit` takes them.
-        promise : str, default=""
-            The parameter that promises something, which no fold can keep.
         """
         model = resolve_model(self.estimator)
         if self._is_prefit(model):
@@ -127,32 +121,32 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
             every = np.arange(queries.n_items)
             return Trained(model, True, every, score(model, every))
         # Only here: with a fitted model cv and calibration_size are never read.
-        if (cv := self._folds(queries.n_queries, promise)) is not None:
+        if (cv := self._folds(queries.n_queries)) is not None:
             return cross_fit(model, queries, cv, train, score, seed)
-        size = self.calibration_size
-        size = _CALIBRATION_SIZE if size is None else size
+        size = 0.25 if self.calibration_size is None else self.calibration_size
         training, calibration = split(check_fraction(size, "calibration_size"))
         model = train(model, training)
         return Trained(model, False, calibration, score(model, calibration))
 
-    def _folds(self, n_queries: int, promise: str) -> Any:
+    def _folds(self, n_queries: int) -> Any:
         """Return the folds to calibrate on, None to set a part of the queries aside."""
         size = self.calibration_size
+        other = (
+            self._needs_split() if size is None else f"calibration_size={shown(size)}"
+        )
         if self.cv is None:
-            few = size is None and not promise and _N_FOLDS <= n_queries < _FEW_QUERIES
+            few = not other and _N_FOLDS <= n_queries < _FEW_QUERIES
             return _N_FOLDS if few else None
-        if size is not None:
+        if other:
             raise ValueError(
-                f"cv must be None if calibration_size is given, got {shown(self.cv)} "
-                f"and {shown(size)}: either out-of-fold scores calibrate, or a part."
-            )
-        if promise:
-            raise ValueError(
-                f"cv must be None with {promise}, got {shown(self.cv)}: its promise "
-                "takes queries that no model has seen. Leave cv out, and a part of the "
-                "queries is set aside."
+                f"cv must be None with {other}, got {shown(self.cv)}: it sets a part "
+                "of the queries aside, which no model has seen, as a promise needs it."
             )
         return self.cv
+
+    def _needs_split(self) -> str:
+        """Return what promises something, which scores out of folds do not bear."""
+        return ""
 
     def _take_over(self, data: CalibrationData) -> None:
         """Set all that ``fit`` learned before calibration."""
@@ -166,11 +160,6 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     def _keep_model(self, model: Any, prefit: bool, n_folds: int) -> None:
         self.estimator_, self.prefit_, self.n_folds_ = model, prefit, n_folds
         self._model_state = _fitted_state(model) if prefit else {}
-
-    @property
-    def _fold_note(self) -> str:
-        folds = f" on all queries, calibrated on scores out of {self.n_folds_} folds"
-        return folds if self.n_folds_ else ""
 
     def _warn_if_refitted(self) -> None:
         """Warn where the caller has fitted a model again that came fitted."""
@@ -267,7 +256,8 @@ def _fitted_state(model: Any) -> dict[str, Any]:
     return {
         name: value
         for name, value in state.items()
-        if "_" in (name[0], name[-1]) and value is not None
+        # Whole numbers may count calls.
+        if "_" in (name[0], name[-1]) and not isinstance(value, int | None)
         # Metadata routing and set_output change these.
         if not name.startswith(("_metadata", "_sklearn"))
     }
@@ -292,6 +282,11 @@ class RuleThreshold(ModelWrapper):
     def _rule(self) -> Rule:
         """Return the rule that the parameters name."""
         raise NotImplementedError
+
+    def _needs_split(self) -> str:
+        rule = self._rule()
+        novelty = getattr(self, "novelty", None) is not None
+        return type(rule).__name__ if rule.tuning_size else "novelty" * novelty
 
     def _fit_threshold(self, rule: Rule, calibration: Calibration) -> None:
         """Set the threshold of a rule on calibrated pairs, and warn of doubts."""
@@ -329,18 +324,14 @@ class RuleThreshold(ModelWrapper):
 
     def _warn_of_few(self, rule: Rule) -> None:
         """Warn where few queries set the threshold, unless all items are one query."""
-        n_queries = self.n_queries_
-        if (
-            rule.tuning_size
-            or n_queries >= _FEWEST_QUERIES
-            or not self._fitted_with_qid
-        ):
+        few = self._fitted_with_qid and self.n_queries_ < _FEWEST_QUERIES
+        if rule.tuning_size or not few:
             return
         low, high = self.coverage_interval_
         draws = not self.prefit_ and self.random_state is None
         again = " Without random_state another fit divides them in another way."
         warn_user(
-            f"Only {n_queries} queries set the threshold: where they decide "
+            f"Only {self.n_queries_} queries set the threshold: where they decide "
             f"{self.coverage_:.0%} of the pairs, as many new ones may decide anything "
             f"from {low:.0%} to {high:.0%} (coverage_interval_, 95 %, from resampled "
             f"queries). Pass more labelled queries.{again * draws}"
@@ -491,7 +482,7 @@ class RuleThreshold(ModelWrapper):
             self._rule_of_fit(),
             self._answers_ties,
             getattr(self, "_novelty", None),
-            self._fold_note,
+            n_folds=self.n_folds_,
         )
 
     @property

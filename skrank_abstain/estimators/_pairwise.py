@@ -284,7 +284,7 @@ n_folds_, n_features_in_, feature_names_in_
         kinds = groups_of_queries(groups, queries)
         if kinds is None:
             kinds = Groups(np.zeros(queries.n_queries, dtype=np.int64), [None])
-        trained = self._fit_model(X, label, queries, kinds.code, split_seed, rule)
+        trained = self._fit_model(X, label, queries, kinds.code, split_seed)
         rows, scores = trained.rows, trained.scores.T
         check_spread(np.append(*scores))
         hashes = hash_halves(sides(X))
@@ -315,13 +315,7 @@ n_folds_, n_features_in_, feature_names_in_
         return check_rule(self.rule, example="CertifiedRisk(0.3)", optional=True)
 
     def _fit_model(
-        self,
-        X: Any,
-        label: IntArray,
-        queries: Queries,
-        kinds: IntArray,
-        seed: int,
-        rule: Rule,
+        self, X: Any, label: IntArray, queries: Queries, kinds: IntArray, seed: int
     ) -> Trained:
         """Set ``estimator_``; return it with both scores of rows to calibrate on."""
 
@@ -342,10 +336,7 @@ n_folds_, n_features_in_, feature_names_in_
             part = _safe_indexing(X, rows)
             return np.stack(score_sides(model, part, self._verdicts), axis=1)
 
-        promise = type(rule).__name__ if rule.tuning_size else ""
-        trained = self._train_or_take(
-            queries, split, train, score, seed=seed, promise=promise
-        )
+        trained = self._train_or_take(queries, split, train, score, seed)
         self._keep_model(trained.model, trained.prefit, len(trained.folds))
         return trained
 

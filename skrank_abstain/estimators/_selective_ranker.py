@@ -495,12 +495,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         rows = take_labelled_rows(self, X, y, qid, rule.groups)
         check_largest_query(int(rows.queries.sizes.max()), rule.largest_query)
         size = rule.tuning_size
-        promise = (
-            type(rule).__name__ if size else "novelty" * (self.novelty is not None)
-        )
-        data = train_and_score(
-            self, rows, groups=groups, tuning_size=size, promise=promise
-        )
+        data = train_and_score(self, rows, groups=groups, tuning_size=size)
         test = None
         if self.novelty is not None:
             level = float(self.novelty_level)

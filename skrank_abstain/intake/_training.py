@@ -149,7 +149,6 @@ def train_and_score(
     *,
     groups: ArrayLike | None = None,
     tuning_size: float = 0.0,
-    promise: str = "",
 ) -> CalibrationData:
     """Train the ranker's model unless it is fitted, and score rows new to it.
 
@@ -163,8 +162,6 @@ def train_and_score(
         Kind of query of each item; each group is split by itself.
     tuning_size : float, default=0.0
         Share of the calibration queries that fit the tie model alone.
-    promise : str, default=""
-        What needs queries that the model has not seen, by its parameter.
     """
     queries = rows.queries
     check_queries(ranker.estimator, rows.named_queries)  # before it is trained
@@ -187,9 +184,7 @@ def train_and_score(
         part = rows.take(chosen)
         return score_items(model, part.X, part.named_queries)
 
-    trained = ranker._train_or_take(
-        queries, split, train, score, seed=split_seed, promise=promise
-    )
+    trained = ranker._train_or_take(queries, split, train, score, split_seed)
     chosen = trained.rows
     left = rows.take(chosen)
     repeats = None
@@ -271,18 +266,15 @@ def folds_of_queries(
         by_query = GroupKFold(cv, shuffle=True, random_state=seed) if is_number else cv
         splits = check_cv(by_query).split(np.zeros((n_rows, 1)), None, codes)
         folds = [(np.sort(train), np.sort(test)) for train, test in splits]
+        held_out = np.sort(np.concatenate([test for _, test in folds]))
+        cut = any(np.isin(codes[train], codes[test]).any() for train, test in folds)
+        if cut or not np.array_equal(held_out, np.arange(n_rows)):
+            raise ValueError("each query must be held out once, as a whole")
     except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"cv must be a number of folds or a splitter by groups, for "
-            f"{queries.n_queries} queries, got {shown(cv)}: {error}"
-        ) from error
-    held_out = np.sort(np.concatenate([test for _, test in folds]))
-    cut = any(np.isin(codes[train], codes[test]).any() for train, test in folds)
-    if cut or not np.array_equal(held_out, np.arange(n_rows)):
         raise ValueError(
-            "cv must hold out each query once, as a whole, as GroupKFold does, got "
-            f"{shown(cv)}. Pass a number of folds."
-        )
+            "cv must be a number of folds or a splitter by groups, such as GroupKFold, "
+            f"for {queries.n_queries} queries, got {shown(cv)}: {error}"
+        ) from error
     return folds
 
 

@@ -313,8 +313,7 @@ default="misranking"
             lambda model, rows: label_scores(
                 model, _safe_indexing(X, rows), self.n_labels_
             ),
-            seed=int(seeds[0]),
-            promise="" if self.coverage_guarantee is None else "coverage_guarantee",
+            int(seeds[0]),
         )
         model, prefit, rows, scores, folds = trained
         self._keep_model(model, prefit, len(folds))
@@ -335,6 +334,9 @@ default="misranking"
         # With one sample, a scalar qid says that one query is meant.
         self._take(ranker.fit(items.X, items.y, items.qid if rows.size > 1 else 0))
         return self
+
+    def _needs_split(self) -> str:
+        return "" if self.coverage_guarantee is None else "coverage_guarantee"
 
     def _take(self, ranker: BALToR) -> None:
         self.selective_ranker_ = ranker
@@ -549,7 +551,8 @@ default="misranking"
             name=type(self).__name__,
             model=self.estimator_,
             prefit=self.prefit_,
-            note=f"{self._fold_note}; each label of a sample an item",
+            note="; each label of a sample an item",
+            n_folds=self.n_folds_,
         )
         ascending = replace(scored, y=known).ascending
         return write_report(ReportData(facts, ascending, y is not None, rows, kinds))

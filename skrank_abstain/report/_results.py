@@ -79,6 +79,8 @@ class RankerFacts:
     novelty : NoveltyTest or None, default=None
     note : str, default=""
         Ends the line about the model.
+    n_folds : int, default=0
+        Folds whose models gave the calibration scores; 0 if the model did.
     """
 
     name: str
@@ -90,6 +92,7 @@ class RankerFacts:
     answers_ties: bool = True
     novelty: Any = None
     note: str = ""
+    n_folds: int = 0
 
     @property
     def threshold(self) -> float:
@@ -221,7 +224,7 @@ def _rows_of_queries(data: ReportData) -> list[list[str]]:
 def _rows_of_places(data: ReportData) -> list[list[str]]:
     """Return how often places with a confidence hold, if they can be had."""
     known, items = data.ranker.calibration, data.items
-    if items.unit is not None:
+    if items.unit is not None or data.ranker.n_folds:
         return []
     try:
         shares = known.place_shares()

@@ -94,7 +94,12 @@ def test_all_queries_train_and_all_calibrate(data):
     # Recorder scores by the first column, whatever it learned: units alone differ.
     prefit = fitted(data, Recorder().fit(None, None))
     assert ranker.coverage_ == pytest.approx(prefit.coverage_, abs=0.02)
-    assert "calibrated on scores out of 3 folds" in ranker.report(data.data + 1)
+    page = ranker.report(data.data + 1, data.target, data.qid)
+    assert "of 30 queries, scored out of 3 folds" in page
+    assert "places at 90% confidence" not in page  # which takes a split
+    assert "places at 90% confidence" in prefit.report(
+        data.data + 1, data.target, data.qid
+    )
 
 
 def test_a_saved_ranker_holds_one_model_and_decides_alike(data):
@@ -207,7 +212,7 @@ def test_labels_of_samples():
     model = ThresholdDecompositionRanker(LogisticRegression())
     ranker = SelectiveMultilabelRanker(model, random_state=0).fit(X, y)
     assert (ranker.n_folds_, ranker.selective_ranker_.n_queries_) == (5, 60)
-    assert "scores out of 5 folds; each label" in ranker.report(X + 1)
+    assert "of 60 queries, scored out of 5 folds" in ranker.report(X + 1)
     with pytest.raises(ValueError, match="cv must be None with coverage_guarantee"):
         ranker.set_params(cv=3, coverage_guarantee="hierarchical").fit(X, y)
 
