@@ -176,7 +176,9 @@ def test_rules_that_promise_nothing_use_folds(rule, folds):
 
 def test_places_with_a_confidence_are_refused(data):
     for method in ("ranking", "rank_intervals"):
-        with pytest.raises(ValueError, match=r"^confidence must be None after .* 5 fo"):
+        with pytest.raises(
+            ValueError, match=r"^confidence must be None after .* 5 folds"
+        ):
             getattr(fitted(data), method)(data.data, data.qid, confidence=0.7)
     ranker = fitted(data, calibration_size=0.5)
     assert ranker.rank_intervals(data.data, data.qid, confidence=0.7).size
