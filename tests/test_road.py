@@ -23,7 +23,8 @@ def files_after_scoring(ranker, data):
         code = frame.f_code
         if not code.co_filename.startswith(PACKAGE):
             return
-        if event == "return" and code.co_name == "score_items":
+        # Folds are scored one by one.
+        if event == "return" and code.co_name == "train_and_score":
             scored = True
         elif event == "call" and scored and not code.co_name.startswith("<"):
             entered.add(code.co_filename.removeprefix(PACKAGE + "/"))

@@ -27,10 +27,13 @@ from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.intake import (
     CalibrationData,
     Rows,
+    Trained,
+    cross_fit,
     take_columns,
     take_rows,
     warn_of_batch,
 )
+from skrank_abstain.pairs import Queries
 from skrank_abstain.report import RankerFacts
 from skrank_abstain.scorers import (
     clone_parameters,
@@ -53,6 +56,12 @@ from skrank_abstain.selection import (
 
 #: `fit` warns where the calibration coverage exceeds the target by more than this.
 _MOST_EXCESS = 0.1
+#: `fit` warns where fewer queries set the threshold.
+_FEWEST_QUERIES = 10
+#: With fewer queries the default is to calibrate on out-of-fold scores.
+_FEW_QUERIES = 200
+#: Folds of the default.
+_N_FOLDS = 5
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -79,44 +88,90 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
 
     estimator: Any
     prefit: Any
-    calibration_size: float
+    calibration_size: float | None
+    cv: Any = None
+    #: Folds whose models gave the scores that were calibrated.
+    n_folds_: int = 0
     qid_col: str | int | None
     #: Whether a row of X describes an item, and equal rows are the same item.
     _rows_are_items = True
 
     def _train_or_take(
         self,
-        n_rows: int,
+        queries: Queries,
         split: Callable[[float], tuple[IntArray, IntArray]],
         train: Callable[[Any, IntArray], Any],
-    ) -> tuple[Any, bool, IntArray]:
-        """Return the fitted model, whether it came fitted, and rows to calibrate on.
+        score: Callable[[Any, IntArray], FloatArray],
+        seed: int,
+    ) -> Trained:
+        """Return the fitted model and scored rows to calibrate on.
 
         Parameters
         ----------
-        n_rows : int
+        queries : Queries
+            Of all rows.
         split : callable
             Takes ``calibration_size`` and returns rows to train and to calibrate on.
-        train : callable
-            Takes the model and the rows to train on, and returns a fitted clone.
+        train, score, seed
+            As `cross_fit` takes them.
         """
         model = resolve_model(self.estimator)
         if self._is_prefit(model):
             # Nothing is trained here, so that every labelled row can calibrate.
-            return model, True, np.arange(n_rows)
-        # Only here: with a fitted model calibration_size is never read.
-        check_fraction(self.calibration_size, "calibration_size")
-        training, calibration = split(self.calibration_size)
-        return train(model, training), False, calibration
+            every = np.arange(queries.n_items)
+            return Trained(model, True, every, score(model, every))
+        # Only here: with a fitted model cv and calibration_size are never read.
+        if (cv := self._folds(queries.n_queries)) is not None:
+            return cross_fit(model, queries, cv, train, score, seed)
+        size = 0.25 if self.calibration_size is None else self.calibration_size
+        training, calibration = split(check_fraction(size, "calibration_size"))
+        model = train(model, training)
+        return Trained(model, False, calibration, score(model, calibration))
+
+    def _folds(self, n_queries: int) -> Any:
+        """Return the folds to calibrate on, None to set a part of the queries aside."""
+        size = self.calibration_size
+        other = (
+            self._needs_split() if size is None else f"calibration_size={shown(size)}"
+        )
+        if self.cv is None:
+            few = not other and _N_FOLDS <= n_queries < _FEW_QUERIES
+            return _N_FOLDS if few else None
+        if other:
+            raise ValueError(
+                f"cv must be None with {other}, got {shown(self.cv)}: it sets a part "
+                "of the queries aside, which no model has seen, as a promise needs it."
+            )
+        return self.cv
+
+    def _needs_split(self) -> str:
+        """Return what promises something, which scores out of folds do not bear."""
+        return ""
 
     def _take_over(self, data: CalibrationData) -> None:
         """Set all that ``fit`` learned before calibration."""
         self.__dict__.update(data.columns)
-        self.estimator_, self.prefit_ = data.model, data.prefit
+        self._keep_model(data.model, data.prefit, data.n_folds)
         self._fitted_with_qid = data.several_queries
         self._largest_query = data.largest_query
         self._fitted_qid_col = self.qid_col
         self._fit_rows = data.repeats
+
+    def _keep_model(self, model: Any, prefit: bool, n_folds: int) -> None:
+        self.estimator_, self.prefit_, self.n_folds_ = model, prefit, n_folds
+        self._model_state = _fitted_state(model) if prefit else {}
+
+    def _warn_if_refitted(self) -> None:
+        """Warn where the caller has fitted a model again that came fitted."""
+        known = getattr(self, "_model_state", {})
+        now = _fitted_state(self.estimator_) if known else {}
+        if any(now.get(name) is not value for name, value in known.items()):
+            warn_user(
+                f"{describe(self.estimator_)} was fitted again after it was calibrated:"
+                " the threshold is that of the earlier model, and the coverage may be "
+                "off by .1. Calibrate again, on queries that did not train the model; "
+                "to use all queries for both, pass it unfitted with cv=5."
+            )
 
     def _is_prefit(self, model: Any) -> bool:
         # Grids of a search are often arrays, whose truth values are numpy's.
@@ -180,7 +235,9 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
             saved.estimator = (
                 saved.estimator_ if prefit else resolve_model(self.estimator)
             )
-        return super(ModelWrapper, saved).__getstate__()
+        state: dict[str, Any] = super(ModelWrapper, saved).__getstate__()
+        # Nobody else has the model that is read from a file.
+        return {k: value for k, value in state.items() if k != "_model_state"}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -193,6 +250,19 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
+def _fitted_state(model: Any) -> dict[str, Any]:
+    """Return the objects that ``fit`` of a model replaces, by attribute."""
+    state = getattr(last_step(model), "__dict__", {})
+    return {
+        name: value
+        for name, value in state.items()
+        # Whole numbers may count calls.
+        if "_" in (name[0], name[-1]) and not isinstance(value, int | None)
+        # Metadata routing and set_output change these.
+        if not name.startswith(("_metadata", "_sklearn"))
+    }
+
+
 class RuleThreshold(ModelWrapper):
     """Base of the estimators whose threshold a selection rule sets.
 
@@ -203,6 +273,8 @@ class RuleThreshold(ModelWrapper):
     _calibration: Calibration
     _region: Region
     _fitted_rule: Any  # a Rule; a dataclass
+    _fitted_with_qid: bool
+    random_state: Any
     verbose: int
     #: Whether a tie is among the answers.
     _answers_ties = True
@@ -210,6 +282,11 @@ class RuleThreshold(ModelWrapper):
     def _rule(self) -> Rule:
         """Return the rule that the parameters name."""
         raise NotImplementedError
+
+    def _needs_split(self) -> str:
+        rule = self._rule()
+        novelty = getattr(self, "novelty", None) is not None
+        return type(rule).__name__ if rule.tuning_size else "novelty" * novelty
 
     def _fit_threshold(self, rule: Rule, calibration: Calibration) -> None:
         """Set the threshold of a rule on calibrated pairs, and warn of doubts."""
@@ -223,6 +300,7 @@ class RuleThreshold(ModelWrapper):
         if self._answers_ties:
             self._calibration.warn_of_ties(self._region)
         self._warn_of_excess(rule)
+        self._warn_of_few(rule)
         rule.warn_of_promise(self._calibration, self._region)
         if self.verbose:
             print(  # noqa: T201
@@ -243,6 +321,21 @@ class RuleThreshold(ModelWrapper):
                 "together. Use scores that differ, or boundary='randomize', which "
                 "accepts some of them at random."
             )
+
+    def _warn_of_few(self, rule: Rule) -> None:
+        """Warn where few queries set the threshold, unless all items are one query."""
+        few = self._fitted_with_qid and self.n_queries_ < _FEWEST_QUERIES
+        if rule.tuning_size or not few:
+            return
+        low, high = self.coverage_interval_
+        draws = not self.prefit_ and self.random_state is None
+        again = " Without random_state another fit divides them in another way."
+        warn_user(
+            f"Only {self.n_queries_} queries set the threshold: where they decide "
+            f"{self.coverage_:.0%} of the pairs, as many new ones may decide anything "
+            f"from {low:.0%} to {high:.0%} (coverage_interval_, 95 %, from resampled "
+            f"queries). Pass more labelled queries.{again * draws}"
+        )
 
     def _set_threshold(self, rule: Rule) -> None:
         self._region = self._calibration.select(rule)
@@ -389,6 +482,7 @@ class RuleThreshold(ModelWrapper):
             self._rule_of_fit(),
             self._answers_ties,
             getattr(self, "_novelty", None),
+            n_folds=self.n_folds_,
         )
 
     @property
@@ -413,7 +507,7 @@ def predict_items(ranker: Any, X: Any, qid: Any) -> FloatArray:
     check_is_fitted(ranker, "estimator_")
     _check_sparsity(ranker, X)
     if qid is None and ranker._fitted_qid_col is None:
-        return score_items(ranker.estimator_, model_columns(ranker, X))
+        return _score(ranker, model_columns(ranker, X))
     return score_new_items(ranker, X, qid)[1]
 
 
@@ -450,7 +544,15 @@ def score_new_items(
             "set_score_request(qid=True)), or name a column of X with qid_col=."
         )
     warn_of_batch(ranker, rows)
-    return rows, score_items(ranker.estimator_, rows.X, rows.named_queries)
+    ranker._warn_if_refitted()
+    return rows, _score(ranker, rows.X, rows.named_queries)
+
+
+def _score(ranker: Any, X: Any, queries: Queries | None = None) -> FloatArray:
+    # No library scores a table without rows.
+    if not X.shape[0]:
+        return np.zeros(0)
+    return score_items(ranker.estimator_, X, queries)
 
 
 def _check_sparsity(ranker: Any, X: Any) -> None:

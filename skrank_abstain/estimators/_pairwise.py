@@ -34,6 +34,7 @@ from skrank_abstain.estimators._pair_rows import (
     without_ties,
 )
 from skrank_abstain.intake import (
+    Trained,
     describe_rows,
     divide_queries,
     draw_seeds,
@@ -102,9 +103,12 @@ class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
         `skrank_abstain.selection`, or a rule of your own. None: ``Coverage(coverage)``.
     prefit, random_state, verbose
         As in :class:`BALToR`.
-    calibration_size : float, default=0.25
+    calibration_size : float, default=None
         Share of the queries, or of the pairs where there are no queries, set aside to
-        calibrate on when the estimator is trained here.
+        calibrate on when the estimator is trained here. None: see ``cv``.
+    cv : int, splitter by groups or iterable of (train, test), default=None
+        As in :class:`BALToR`; a pair without a query counts as one. Not with a rule
+        that promises something.
 
     Attributes
     ----------
@@ -114,7 +118,7 @@ class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
         Queries and pairs that set the threshold. Without ``qid`` each pair is a query
         of its own.
     estimator_, tie_model_, threshold_, coverage_, coverage_interval_, prefit_, \
-n_features_in_, feature_names_in_
+n_folds_, n_features_in_, feature_names_in_
         As in :class:`BALToR`.
 
     See Also
@@ -201,7 +205,8 @@ n_features_in_, feature_names_in_
         coverage: float = 0.8,
         rule: Rule | None = None,
         prefit: bool | str = "auto",
-        calibration_size: float = 0.25,
+        calibration_size: float | None = None,
+        cv: Any = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -213,6 +218,7 @@ n_features_in_, feature_names_in_
         self.rule = rule
         self.prefit = prefit
         self.calibration_size = calibration_size
+        self.cv = cv
         self.random_state = random_state
         self.verbose = verbose
 
@@ -278,10 +284,11 @@ n_features_in_, feature_names_in_
         kinds = groups_of_queries(groups, queries)
         if kinds is None:
             kinds = Groups(np.zeros(queries.n_queries, dtype=np.int64), [None])
-        rows = self._fit_model(X, label, queries, kinds.code, split_seed)
-        scores = score_sides(self.estimator_, _safe_indexing(X, rows), self._verdicts)
+        trained = self._fit_model(X, label, queries, kinds.code, split_seed)
+        rows, scores = trained.rows, trained.scores.T
         check_spread(np.append(*scores))
-        self._fit_rows = find_repeats(hash_halves(sides(X)), named, rows, label)
+        hashes = hash_halves(sides(X))
+        self._fit_rows = find_repeats(hashes, named, rows, label, trained.folds)
         warn_of_repeats(self._fit_rows, "pair")
         left = group_queries(queries.codes[rows], rows.size)
         kind = kinds.code[queries.codes[rows[left.first_rows]]]
@@ -309,23 +316,29 @@ n_features_in_, feature_names_in_
 
     def _fit_model(
         self, X: Any, label: IntArray, queries: Queries, kinds: IntArray, seed: int
-    ) -> IntArray:
-        """Set ``estimator_``, and return the rows that are left to calibrate on."""
+    ) -> Trained:
+        """Set ``estimator_``; return it with both scores of rows to calibrate on."""
 
         def split(size: float) -> tuple[IntArray, IntArray]:
             return split_pairs(label, queries, kinds, size, seed)
 
+        self._verdicts, self.prefit_ = None, True  # until a model is trained here
+
         def train(model: Any, rows: IntArray) -> Any:
+            self.prefit_ = False
+            if trains_on_pairs(model):
+                self._verdicts = np.array([0.0, 1.0])  # of fit_on_pairs
             return fit_on_pairs(model, _safe_indexing(X, rows), label[rows])
 
-        found = self._train_or_take(label.size, split, train)
-        self.estimator_, self.prefit_, rows = found
-        self._verdicts = None
-        if not self.prefit_ and trains_on_pairs(self.estimator_):
-            self._verdicts = np.array([0.0, 1.0])  # of fit_on_pairs
-        elif self.prefit_ and judges_pairs(self.estimator_, X.shape[1]):
-            self._verdicts = read_verdicts(self.estimator_, self.labels)
-        return rows
+        def score(model: Any, rows: IntArray) -> FloatArray:
+            if self.prefit_ and judges_pairs(model, X.shape[1]):
+                self._verdicts = read_verdicts(model, self.labels)
+            part = _safe_indexing(X, rows)
+            return np.stack(score_sides(model, part, self._verdicts), axis=1)
+
+        trained = self._train_or_take(queries, split, train, score, seed)
+        self._keep_model(trained.model, trained.prefit, len(trained.folds))
+        return trained
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of the left item minus that of the right one.
@@ -615,6 +628,9 @@ n_features_in_, feature_names_in_
     def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "threshold_")
         X = take_pairs(self, X, reset=False)
+        self._warn_if_refitted()
+        if not X.shape[0]:
+            return np.zeros(0), np.zeros(0)
         return score_sides(self.estimator_, X, self._verdicts)
 
     def _decide(self, X: Any) -> DecisionArrays:

@@ -155,6 +155,11 @@ class PairDecider(ModelWrapper):
         ValueError
             If columns do not match ``fit``, ``pairs`` names rows that are equal, out of
             range, or of different queries, or an ``item_id`` is twice in a query.
+
+        Warns
+        -----
+        UserWarning
+            If a model that came fitted was fitted again after ``fit`` calibrated it.
         """
         check_row_order(X, qid=qid, item_id=item_id)
         decision, items = self._decision(X, qid)
@@ -383,8 +388,8 @@ class SelectiveRanker(PairDecider, RuleThreshold):
     rule : Rule
         `Coverage`, `GuaranteedCoverage`, `Price` or `CertifiedRisk` of
         `skrank_abstain.selection`, or a rule of your own.
-    tie_model, loss, novelty, novelty_level, prefit, calibration_size, relevance_bins, \
-qid_col, random_state, verbose
+    tie_model, loss, novelty, novelty_level, prefit, calibration_size, cv, \
+relevance_bins, qid_col, random_state, verbose
         As in :class:`BALToR`.
 
     Attributes
@@ -394,7 +399,7 @@ qid_col, random_state, verbose
     coverage_ : float
         Share of the pairs that set the threshold that are accepted.
     estimator_, tie_model_, coverage_interval_, highest_coverage_, prefit_, \
-n_queries_, n_pairs_, n_features_in_, feature_names_in_
+n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         As in :class:`BALToR`.
 
     Examples
@@ -421,7 +426,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         novelty: Any = None,
         novelty_level: float = 0.05,
         prefit: bool | str = "auto",
-        calibration_size: float = 0.25,
+        calibration_size: float | None = None,
+        cv: Any = None,
         relevance_bins: int | None = None,
         qid_col: str | int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -435,6 +441,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         self.novelty_level = novelty_level
         self.prefit = prefit
         self.calibration_size = calibration_size
+        self.cv = cv
         self.relevance_bins = relevance_bins
         self.qid_col = qid_col
         self.random_state = random_state
@@ -468,6 +475,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         -----
         OneQueryWarning
             If all rows are one query and no scalar ``qid`` says that this is meant.
+        UserWarning
+            If fewer than ten queries set the threshold, with ``coverage_interval_``.
         """
         return self._fit(X, y, qid)
 
@@ -598,10 +607,10 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         >>> today = ranker.ranking(data.data[:4], item_id=["Ann", "Bo", "Cy", "Di"])
         >>> print(today.to_frame()[["place", "item_id", "best", "worst", "open"]])
            place item_id  best  worst   open
-        0      1     Ann     1      1  False
-        1      2      Di     2      4   True
-        2      3      Cy     2      4   True
-        3      4      Bo     2      4   True
+        0      1     Ann     1      2   True
+        1      2      Di     1      3   True
+        2      3      Cy     2      3   True
+        3      4      Bo     4      4  False
         """
         check_row_order(X, qid=qid, item_id=item_id)
         items = self._scored(X, qid)
@@ -643,7 +652,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Raises
         ------
         ValueError
-            If there are too few calibration queries for the confidence.
+            If there are too few calibration queries for the confidence, or the ranker
+            was calibrated by folds (``n_folds_``).
 
         Notes
         -----
@@ -723,6 +733,12 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         known = self._calibration
         if confidence is None:
             return known.engine.ranks(self._region, items)
+        if self.n_folds_:
+            raise ValueError(
+                f"confidence must be None after a fit with {self.n_folds_} folds, got "
+                f"{confidence!r}: its promise takes queries that no model has seen. "
+                "Fit with calibration_size=0.25, or pass a fitted ranker."
+            )
         shares, n_queries = known.place_shares(), known.items.n_queries
         return confident_places(shares, n_queries, items.ascending, confidence)
 

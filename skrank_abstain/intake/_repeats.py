@@ -5,7 +5,7 @@ machine. Among a million different rows two have the same hash with a probabilit
 about one in 37 million.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
 from numbers import Real
@@ -106,6 +106,7 @@ def find_repeats(
     queries: Queries,
     calibration: IntArray,
     labels: Any,
+    folds: Sequence[IntArray] = (),
     *,
     copies: bool = False,
 ) -> HashedRows:
@@ -120,6 +121,8 @@ def find_repeats(
         Rows of the calibration part, ascending; the others trained. Without others
         it is not known what trained the model.
     labels : ndarray of shape (n_rows,) or (n_rows, n_labels)
+    folds : sequence of ndarray of int64, default=()
+        Rows that calibrate, fold by fold; all others of the data trained.
     copies : bool, default=False
         Whether to look for repeated queries.
 
@@ -138,7 +141,12 @@ def find_repeats(
     """
     found = _NOT_COMPARABLE
     if hashes is not None:
-        found = _compare(_one_per_row(hashes), queries, calibration, labels, copies)
+        one = _one_per_row(hashes)
+        found = _compare(one, queries, calibration, labels, copies)
+        parts = [_compare(one, queries, fold, labels, copies) for fold in folds]
+        if found.comparable and parts:
+            n_shared = sum(part.n_shared for part in parts)
+            found = replace(found, n_shared=n_shared, trained=True)
     return replace(found, fingerprint=fingerprint(hashes, queries.codes, labels))
 
 

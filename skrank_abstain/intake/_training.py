@@ -1,19 +1,23 @@
 """From labelled items to the data that a rule calibrates on: split, train, score."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GroupKFold, check_cv, train_test_split
 from sklearn.utils import check_random_state
 
 from skrank_abstain._validation import (
     BoolArray,
+    FloatArray,
     IntArray,
     check_row_order,
     encode_qid,
     rounded_share,
+    shown,
 )
 from skrank_abstain.intake._repeats import (
     HashedRows,
@@ -25,6 +29,29 @@ from skrank_abstain.intake._rows import Rows, groups_of_queries
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.scorers import check_queries, fit_ranker, score_items
 from skrank_abstain.selection import Groups
+
+
+class Trained(NamedTuple):
+    """A fitted model, and scores of rows by models that did not see them.
+
+    Attributes
+    ----------
+    model : object
+    prefit : bool
+        Whether it came fitted.
+    rows : ndarray of int64
+        Rows to calibrate on, ascending.
+    scores : ndarray of shape (n_rows, ...), float64
+        Of these rows; out of fold, in the units of the model, where there are folds.
+    folds : list of ndarray of int64
+        Rows of each fold, if the model was trained on all rows.
+    """
+
+    model: Any
+    prefit: bool
+    rows: IntArray
+    scores: FloatArray
+    folds: Sequence[IntArray] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +80,11 @@ class CalibrationData:
     seed : int
         For rules that draw.
     rows : ndarray of int64
-        Rows of X that did not train the model.
+        Rows of X to calibrate on.
     item_groups : list or None
         Names of the groups of the items.
+    n_folds : int
+        Folds whose models gave the scores; 0 if the model itself did.
     """
 
     model: Any
@@ -70,6 +99,7 @@ class CalibrationData:
     seed: int
     rows: IntArray
     item_groups: list[Any] | None = None
+    n_folds: int = 0
 
     @classmethod
     def of(
@@ -120,7 +150,7 @@ def train_and_score(
     groups: ArrayLike | None = None,
     tuning_size: float = 0.0,
 ) -> CalibrationData:
-    """Train the ranker's model unless it is fitted, and score the other rows.
+    """Train the ranker's model unless it is fitted, and score rows new to it.
 
     Parameters
     ----------
@@ -150,16 +180,20 @@ def train_and_score(
         part, bins = rows.take(chosen), ranker.relevance_bins
         return fit_ranker(model, part.X, part.y, part.queries, relevance_bins=bins)
 
-    model, prefit, chosen = ranker._train_or_take(queries.n_items, split, train)
+    def score(model: Any, chosen: IntArray) -> FloatArray:
+        part = rows.take(chosen)
+        return score_items(model, part.X, part.named_queries)
+
+    trained = ranker._train_or_take(queries, split, train, score, split_seed)
+    chosen = trained.rows
     left = rows.take(chosen)
     repeats = None
     if ranker._rows_are_items:
-        hashes = hash_rows(rows.X)
-        repeats = find_repeats(hashes, queries, chosen, rows.y, copies=True)
+        hashes, folds = hash_rows(rows.X), trained.folds
+        repeats = find_repeats(hashes, queries, chosen, rows.y, folds, copies=True)
         warn_of_repeats(repeats)
     check_pairs_to_calibrate(left.queries.sizes)
-    scores = score_items(model, left.X, left.named_queries)
-    data, names = Scores(scores, left.queries, y=left.y, X=left.X), None
+    data, names = Scores(trained.scores, left.queries, y=left.y, X=left.X), None
     if rows.group is not None:
         codes, found = encode_qid(rows.group, rows.group.size, name="groups")
         data, names = replace(data, group=codes[chosen]), found.tolist()
@@ -169,14 +203,79 @@ def train_and_score(
         tuning_size,
         seed,
         groups=Groups(group, kinds.names),
-        model=model,
-        prefit=prefit,
+        model=trained.model,
+        prefit=trained.prefit,
         columns=columns_of_fit(ranker),
         several_queries=queries.n_queries > 1,
         repeats=repeats,
         rows=chosen,
         item_groups=names,
+        n_folds=len(trained.folds),
     )
+
+
+def cross_fit(
+    model: Any,
+    queries: Queries,
+    cv: Any,
+    train: Callable[[Any, IntArray], Any],
+    score: Callable[[Any, IntArray], FloatArray],
+    seed: int,
+) -> Trained:
+    """Train a model on all rows; score each row by a model that has not seen its query.
+
+    Parameters
+    ----------
+    model : estimator
+    queries : Queries
+    cv : int, splitter by groups, or iterable of (train, test)
+    train : callable
+        Takes the model and the rows to train on, and returns a fitted clone.
+    score : callable
+        Takes a fitted model and rows, and returns an array of shape (n_rows, ...).
+    seed : int
+        Shuffles the queries, if ``cv`` is a number.
+
+    Notes
+    -----
+    A model of fewer rows spreads its scores in another way. The scores s of fold k are
+    put into the units of the final model: m + (s - m_k) sd / sd_k, mean and deviation
+    of each model's scores on the rows that trained it.
+    """
+    folds = folds_of_queries(cv, queries, seed)
+    every = np.arange(queries.n_items)
+    final = train(model, every)
+    own = score(final, every)
+    found = np.empty_like(own)
+    for training, held_out in folds:
+        part = train(model, training)
+        known = score(part, training)
+        # A model that learned nothing scores all rows alike.
+        unit = own.std() / (known.std() or np.inf)
+        found[held_out] = own.mean() + unit * (score(part, held_out) - known.mean())
+    return Trained(final, False, every, found, [held_out for _, held_out in folds])
+
+
+def folds_of_queries(
+    cv: Any, queries: Queries, seed: int
+) -> list[tuple[IntArray, IntArray]]:
+    """Return the rows that train and those that are held out, ascending, by fold."""
+    is_number = isinstance(cv, Integral)
+    codes, n_rows = queries.codes, queries.n_items
+    try:
+        by_query = GroupKFold(cv, shuffle=True, random_state=seed) if is_number else cv
+        splits = check_cv(by_query).split(np.zeros((n_rows, 1)), None, codes)
+        folds = [(np.sort(train), np.sort(test)) for train, test in splits]
+        held_out = np.sort(np.concatenate([test for _, test in folds]))
+        cut = any(np.isin(codes[train], codes[test]).any() for train, test in folds)
+        if cut or not np.array_equal(held_out, np.arange(n_rows)):
+            raise ValueError("each query must be held out once, as a whole")
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "cv must be a number of folds or a splitter by groups, such as GroupKFold, "
+            f"for {queries.n_queries} queries, got {shown(cv)}: {error}"
+        ) from error
+    return folds
 
 
 def draw_seeds(random_state: Any) -> list[int]:

@@ -177,8 +177,11 @@ default="misranking"
         Whether ``estimator`` is used as it is and only calibrated. ``"auto"`` does so
         if it is fitted; False always refits a clone. Calibrating on the samples that
         trained a fitted estimator is leakage.
-    calibration_size : float, default=0.25
+    calibration_size : float, default=None
         Share of the samples set aside to calibrate on when the estimator is trained.
+        None: see ``cv``.
+    cv : int, splitter or iterable of (train, test), default=None
+        Folds of samples to calibrate on, see `BALToR`; 5 for fewer than 200 samples.
     random_state : int, RandomState instance or None, default=None
         Splits the samples.
 
@@ -194,6 +197,8 @@ default="misranking"
         Share of calibration pairs accepted.
     prefit_ : bool
         Whether the estimator was used as it was.
+    n_folds_ : int
+        Folds whose models gave the scores that were calibrated; 0 if the estimator did.
     n_labels_ : int
         Number of labels.
     n_features_in_ : int
@@ -252,7 +257,8 @@ default="misranking"
         loss: Any = "misranking",
         coverage_guarantee: str | None = None,
         prefit: Any = "auto",
-        calibration_size: float = 0.25,
+        calibration_size: float | None = None,
+        cv: Any = None,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -262,6 +268,7 @@ default="misranking"
         self.coverage_guarantee = coverage_guarantee
         self.prefit = prefit
         self.calibration_size = calibration_size
+        self.cv = cv
         self.random_state = random_state
 
     @all_or_nothing
@@ -295,19 +302,24 @@ default="misranking"
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         # The type is kept: 0/1 stay integers. Not every sparse format has rows to take.
         labels = y.tocsr() if issparse(y) else np.asarray(y)
-        # Samples are split one by one, like the items of one query: independent.
-        self.estimator_, self.prefit_, rows = self._train_or_take(
-            X.shape[0],
+        samples = group_queries(np.arange(X.shape[0]), X.shape[0])
+        trained = self._train_or_take(
+            samples,
+            # Samples are split one by one, like the items of one query: independent.
             lambda size: split_for_calibration(
                 group_queries(None, X.shape[0]), size, int(seeds[0])
             ),
             lambda model, rows: clone(model).fit(_safe_indexing(X, rows), labels[rows]),
+            lambda model, rows: label_scores(
+                model, _safe_indexing(X, rows), self.n_labels_
+            ),
+            int(seeds[0]),
         )
-        samples = group_queries(np.arange(X.shape[0]), X.shape[0])
+        model, prefit, rows, scores, folds = trained
+        self._keep_model(model, prefit, len(folds))
         hashes = hash_rows(X)
-        self._fit_rows = find_repeats(hashes, samples, rows, relevance)
+        self._fit_rows = find_repeats(hashes, samples, rows, relevance, folds)
         warn_of_repeats(self._fit_rows, unit="sample")
-        scores = label_scores(self.estimator_, _safe_indexing(X, rows), self.n_labels_)
         items = to_items(scores, relevance[rows])
         # BALToR gets the scores as a column and never sees X.
         ranker = BALToR(
@@ -322,6 +334,9 @@ default="misranking"
         # With one sample, a scalar qid says that the rows are one query.
         self._take(ranker.fit(items.X, items.y, items.qid if rows.size > 1 else 0))
         return self
+
+    def _needs_split(self) -> str:
+        return "" if self.coverage_guarantee is None else "coverage_guarantee"
 
     def _take(self, ranker: BALToR) -> None:
         self.selective_ranker_ = ranker
@@ -348,6 +363,7 @@ default="misranking"
         return other
 
     def _scores(self, X: Any) -> FloatArray:
+        self._warn_if_refitted()
         return label_scores(self.estimator_, X, self.n_labels_)
 
     def to_items(self, X: Any, y: Any = None) -> LabelItems:
@@ -536,6 +552,7 @@ default="misranking"
             model=self.estimator_,
             prefit=self.prefit_,
             note="; each label of a sample an item",
+            n_folds=self.n_folds_,
         )
         ascending = replace(scored, y=known).ascending
         return write_report(ReportData(facts, ascending, y is not None, rows, kinds))

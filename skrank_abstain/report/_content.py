@@ -164,11 +164,12 @@ def _counted(data: ReportData) -> list[str]:
 def _about_model(ranker: RankerFacts) -> list[str]:
     model, items = ranker.calibration.model, ranker.calibration.items
     alone = ""
+    by = f", scored out of {ranker.n_folds} folds" if ranker.n_folds else ""
     if items.n_queries == 1:
         alone = " (ONE query: nothing is known about the coverage on others)"
     return [
         *about_model(ranker.model, model, prefit=ranker.prefit, note=ranker.note),
-        f"calibrated on {items.n_pairs} pairs of {items.n_queries} queries{alone}",
+        f"calibrated on {items.n_pairs} pairs of {items.n_queries} queries{alone}{by}",
     ]
 
 

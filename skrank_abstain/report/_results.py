@@ -82,6 +82,8 @@ class RankerFacts:
     novelty : NoveltyTest or None, default=None
     note : str, default=""
         Ends the line about the model.
+    n_folds : int, default=0
+        Folds whose models gave the calibration scores; 0 if the model did.
     """
 
     name: str
@@ -93,6 +95,7 @@ class RankerFacts:
     answers_ties: bool = True
     novelty: Any = None
     note: str = ""
+    n_folds: int = 0
 
     @property
     def threshold(self) -> float:
@@ -224,7 +227,7 @@ def _rows_of_queries(data: ReportData) -> list[list[str]]:
 def _rows_of_places(data: ReportData) -> list[list[str]]:
     """Return how often decided first places, and those with a confidence, hold."""
     known, items = data.ranker.calibration, data.items
-    if items.unit is not None:
+    if items.unit is not None or data.ranker.n_folds:
         return []
     worst = known.engine.ranks(data.ranker.region, items)[:, 1]
     name = f"decided to be among the first {_FIRST}: are, or are tied with one"

@@ -565,8 +565,9 @@ def test_inside_the_wrappers(data, make, piped, prefit, wrapper):
     last = ranker.estimator_[-1] if piped else ranker.estimator_
     assert last._fitted_with_qid
     n_all = strict_differences(X, y, qid).shape[0]
-    # Only pairs of one query, whichever queries were left to train on.
-    assert last.n_pairs_ == n_all if prefit else last.n_pairs_ < n_all
+    # Only pairs of one query: of all queries, unless a promise set some aside.
+    whole = prefit or ranker.n_folds_
+    assert last.n_pairs_ == n_all if whole else last.n_pairs_ < n_all
     totals = ranker.evaluate(X, y, qid=qid)
     assert totals.pairs.sum() == group_queries(qid, len(y)).n_pairs
     np.testing.assert_array_equal(ranker.predict(X), ranker.estimator_.predict(X))

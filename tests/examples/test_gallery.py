@@ -108,9 +108,9 @@ def bars(ax):
 def test_01_quickstart(page, capsys):
     asked, decided, wrong, coin = np.transpose(page("plot_01_quickstart")["table"])
     # 780 pairs of ten later days: the coverage is within sampling error.
-    assert np.abs(decided - asked).max() < 0.1
+    assert np.abs(decided - asked).max() < 0.05
     assert wrong[-1] < wrong[0] / 2
-    assert (wrong < coin / 2).all()
+    assert (wrong < 0.6 * coin).all()
     assert Path("out", "quickstart.png").stat().st_size > 10_000
     assert re.search(r"patient \d+ or patient \d+\?", capsys.readouterr().out)
 
@@ -491,27 +491,25 @@ def test_21_clinic_day(page, capsys):
     pytest.importorskip("lightgbm")
     found = page("plot_21_clinic_day")
     before, after = (found[name].ranking() for name in ("before", "after"))
-    # "Bea and Mina are decided to get a slot. Seven others may be third."
-    assert before.item_id[:2].tolist() == ["Bea", "Mina"]
-    assert before.worst[:2].tolist() == [2, 2]
-    assert ((before.best <= 3) & (before.worst > 3)).sum() == 7
-    # "No bar crosses the line." Kofi, sixth before, takes the slot of Fay.
+    # "Bea is first. Six others may be among the first three."
+    assert (before.item_id[0], before.worst[0]) == ("Bea", 1)
+    assert ((before.best <= 3) & (before.worst > 3)).sum() == 6
+    # "No bar crosses the line." Kofi, seventh before, takes the slot of Dora.
     assert not ((after.best <= 3) & (after.worst > 3)).any()
     assert set(after.item_id[:3]) - set(before.item_id[:3]) == {"Kofi"}
-    assert set(before.item_id[:3]) - set(after.item_id[:3]) == {"Fay"}
-    assert before.item_id[5] == "Kofi"
+    assert set(before.item_id[:3]) - set(after.item_id[:3]) == {"Dora"}
+    assert before.item_id[6] == "Kofi"
     grade = dict(zip(found["NAMES"], found["y"][found["today"]], strict=True))
-    assert (grade["Kofi"], grade["Fay"]) == (4, 3)
+    assert (grade["Kofi"], grade["Dora"]) == (4, 3)
     told = capsys.readouterr().out
-    assert told.count("Who is more urgent") == 2
-    assert "14% of the decided pairs are in the wrong order; by a coin 40%" in told
+    assert told.count("Who is more urgent") == 5
+    assert "12% of the decided pairs are in the wrong order; by a coin 39%" in told
     # Slots well used, of 30, and the questions of ten days.
     asked, alone, used = np.transpose(list(found["found"].values()))
-    assert alone.tolist() == [22, 22, 22]
-    assert used[1] == 26
-    assert round(asked[1]) == 4
-    assert used[2] - used[1] == 1
-    assert asked[2] - asked[1] == pytest.approx(2.5)
+    assert alone.tolist() == [23, 23, 23]
+    assert used[1] == 27
+    assert used[2] <= used[1]
+    assert asked[1:] == pytest.approx([2.4, 5.2])
     assert used[0] < used[1]
     assert "does not guarantee an accuracy" in found["page"]
 

@@ -69,7 +69,8 @@ def test_days_copied_five_times(days):
 @pytest.mark.parametrize("times", [2, 5])
 def test_days_copied_into_both_parts(days, times):
     X, y, qid = copied(days, times)
-    ranker, messages = warned(lambda: BALToR(Ridge(), random_state=0).fit(X, y, qid))
+    ranker = BALToR(Ridge(), calibration_size=0.25, random_state=0)
+    ranker, messages = warned(lambda: ranker.fit(X, y, qid))
     assert [COPIES in message for message in messages] == [False, True]
     n_shared, n_items = ranker._fit_rows.n_shared, 13 * 15 * times
     assert messages[0] == (
@@ -190,13 +191,11 @@ def test_one_query_needs_rows_that_differ():
 @pytest.mark.parametrize(("n_shared", "warns"), [(9, False), (10, True), (0, False)])
 def test_ten_items_are_a_matter_for_a_warning(n_shared, warns, days):
     X = days.data.copy()
-    plain = BALToR(Ridge(), random_state=0).fit(X, days.target, qid=days.qid)
-    training = _training_rows(plain, days)
+    ranker = BALToR(Ridge(), calibration_size=0.25, random_state=0)
+    training = _training_rows(ranker.fit(X, days.target, qid=days.qid), days)
     calibration = np.setdiff1d(np.arange(780), training)
     X[calibration[:n_shared]] = X[training[::13][:n_shared]]
-    ranker, messages = warned(
-        lambda: BALToR(Ridge(), random_state=0).fit(X, days.target, qid=days.qid)
-    )
+    ranker, messages = warned(lambda: ranker.fit(X, days.target, qid=days.qid))
     assert [SHARED in message for message in messages] == [True] * warns
     assert ranker._fit_rows.n_shared == n_shared
 
@@ -211,7 +210,7 @@ def _training_rows(ranker, days):
 
 def test_a_report_on_rows_that_were_fitted_on(days):
     X, y, qid = days.data, days.target, days.qid
-    ranker = BALToR(Ridge(), random_state=0).fit(X, y, qid=qid)
+    ranker = BALToR(Ridge(), calibration_size=0.25, random_state=0).fit(X, y, qid=qid)
     with pytest.warns(UserWarning, match=SEEN) as caught:
         page = ranker.report(X[:130], y[:130], qid=qid[:130])
     assert [str(warning.message) for warning in caught] == [

@@ -33,7 +33,7 @@ def test_the_last_step_with_routing(wrap, library, items):
     pipeline.fit(items.X, items.y, qid=items.qid)
     X = StandardScaler().fit_transform(items.X)
     alone = wrap(make_ranker(library)).fit(X, items.y, qid=items.qid)
-    assert pipeline[-1].n_queries_ == alone.n_queries_ == 5
+    assert pipeline[-1].n_queries_ == alone.n_queries_ == 20  # by folds
     assert pipeline[-1].threshold_ == alone.threshold_
     np.testing.assert_array_equal(pipeline.predict(items.X), alone.predict(X))
     assert pipeline.score(items.X, items.y, qid=items.qid) == alone.score(
@@ -92,7 +92,9 @@ def test_a_query_column_that_was_scaled_is_the_users_query(items):
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
 def test_a_pipeline_that_ends_in_a_booster_inside(library, items):
     inside = BALToR(
-        make_pipeline(StandardScaler(), make_ranker(library)), random_state=0
+        make_pipeline(StandardScaler(), make_ranker(library)),
+        calibration_size=0.25,
+        random_state=0,
     ).fit(items.X, items.y, qid=items.qid)
     assert not inside.prefit_
     rows = inside.estimator_[:-1].transform(items.X)
@@ -110,7 +112,7 @@ def test_comparisons_with_routing(library, items):
     qid = items.qid[::2]
     model = PairwiseRankerClassifier(make_ranker(library), coverage=1, random_state=0)
     pipeline = make_pipeline(StandardScaler(), model).fit(X, y, qid=qid)
-    assert pipeline[-1].n_pairs_ == 25  # a quarter of the queries
+    assert pipeline[-1].n_pairs_ == 100  # all, by folds
     assert pipeline.classes_.tolist() == [-1, 0, 1]
     np.testing.assert_allclose(pipeline.predict_proba(X).sum(axis=1), 1)
     accuracy = np.mean(pipeline.predict(X) == y)

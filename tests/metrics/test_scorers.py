@@ -58,7 +58,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def ranker(data):
-    return BALToR(Ridge(), coverage=0.7, random_state=0).fit(
+    return BALToR(Ridge(), coverage=0.7, calibration_size=0.25, random_state=0).fit(
         data.data, data.target, qid=data.qid
     )
 
@@ -148,7 +148,9 @@ def test_coverage_at_risk_is_zero_where_no_coverage_keeps_the_bound():
 def test_accuracy_and_auc_prefer_the_lowest_coverage_and_utility_does_not():
     train = make_ranking(n_queries=150, random_state=0)
     test = make_ranking(n_queries=150, random_state=1)
-    ranker = BALToR(Ridge(), random_state=0).fit(train.data, train.target, train.qid)
+    ranker = BALToR(Ridge(), calibration_size=0.25, random_state=0).fit(
+        train.data, train.target, train.qid
+    )
     grid = np.linspace(0.1, 1, 10)
     moved = [ranker.at_coverage(c) for c in grid]
 
@@ -308,7 +310,7 @@ def test_scorers_request_qid(name):
 @pytest.mark.usefixtures("routing")
 def test_cross_validate_routes_qid_to_several_scorers(data):
     result = cross_validate(
-        BALToR(Ridge(), random_state=0),
+        BALToR(Ridge(), calibration_size=0.25, random_state=0),
         data.data,
         data.target,
         params={"qid": data.qid},
@@ -332,7 +334,7 @@ def test_cross_validate_routes_qid_to_several_scorers(data):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_search_over_coverage_with_routing(data, n_jobs):
     search = GridSearchCV(
-        BALToR(Ridge(), random_state=0),
+        BALToR(Ridge(), calibration_size=0.25, random_state=0),
         {"coverage": COVERAGES},
         cv=GroupKFold(3).set_split_request(groups="qid"),
         scoring=selective_utility(0.15),
@@ -353,7 +355,9 @@ def test_search_over_coverage_with_routing(data, n_jobs):
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("scorer", [selective_accuracy_scorer, selective_utility(0.15)])
 def test_search_over_a_pipeline_with_routing(data, scorer):
-    pipeline = make_pipeline(StandardScaler(), BALToR(Ridge(), random_state=0))
+    pipeline = make_pipeline(
+        StandardScaler(), BALToR(Ridge(), calibration_size=0.25, random_state=0)
+    )
     options = {
         "cv": GroupKFold(3).set_split_request(groups="qid"),
         "scoring": scorer,
@@ -361,7 +365,9 @@ def test_search_over_a_pipeline_with_routing(data, scorer):
     }
     inside = GridSearchCV(pipeline, {"baltor__coverage": COVERAGES}, **options)
     inside.fit(data.data, data.target, qid=data.qid)
-    outside = BALToR(make_pipeline(StandardScaler(), Ridge()), random_state=0)
+    outside = BALToR(
+        make_pipeline(StandardScaler(), Ridge()), calibration_size=0.25, random_state=0
+    )
     other = GridSearchCV(outside, {"coverage": COVERAGES}, **options)
     other.fit(data.data, data.target, qid=data.qid)
     # Scaling sees the calibration rows too where it comes first.
@@ -412,7 +418,7 @@ def test_search_without_routing_and_without_column_says_what_is_missing(data):
 @ALL
 def test_pipelines_and_frozen_rankers_are_opened(data, name):
     scaled = StandardScaler().fit(data.data)
-    bare = BALToR(Ridge(), random_state=0)
+    bare = BALToR(Ridge(), calibration_size=0.25, random_state=0)
     bare.fit(scaled.transform(data.data), data.target, qid=data.qid)
     args = (data.data, data.target, data.qid)
     expected = SCORERS[name](bare, scaled.transform(data.data), *args[1:])

@@ -22,7 +22,7 @@ def new():
 
 @pytest.fixture(scope="module")
 def ranker(known):
-    ranker = BALToR(Ridge(), coverage=0.6, random_state=0)
+    ranker = BALToR(Ridge(), coverage=0.6, calibration_size=0.25, random_state=0)
     return ranker.fit(known.data, known.target, qid=known.qid)
 
 

@@ -64,7 +64,9 @@ def test_the_queries_of_training_and_calibration_do_not_meet(three):
     X, y = three
     qid = np.random.default_rng(0).integers(0, 40, y.size)
     X = np.column_stack([qid, X[:, 0], qid, X[:, N_FEATURES]]).astype(float)
-    classifier = PairwiseRankerClassifier(Recorder(), coverage=1, random_state=0)
+    classifier = PairwiseRankerClassifier(
+        Recorder(), coverage=1, calibration_size=0.25, random_state=0
+    )
     classifier.fit(X, y, qid=qid.astype(str))
     trained = np.unique(classifier.estimator_.seen_[0][:, 0])
     assert trained.size == 30
