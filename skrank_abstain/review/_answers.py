@@ -309,7 +309,8 @@ def _rows(
         known = f"such as {first} where X has {several}"
         if away.all():
             raise ValueError(
-                f"answers must be about queries of X, got others, {known}."
+                f"answers must be about queries of X, got others, {known}. Call "
+                "review without answers until there are some about X."
             )
         warn_user(
             f"{away.sum()} of {away.size} answers, about queries that are not in X, "

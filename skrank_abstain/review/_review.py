@@ -543,17 +543,15 @@ class Review:
     def _bounds(self) -> IntArray:
         """Best and worst rank and the place of each item, (n_items, 3)."""
         queries, decisions = self.items.queries, self.decisions
-        order = np.flatnonzero(decisions.decided_order)
-        left, right = decisions.left[order], decisions.right[order]
-        ahead = decisions.label[order] > 0
-        winner, loser = np.where(ahead, left, right), np.where(ahead, right, left)
-        bounds = bounds_of_orders(winner, loser, queries.codes, self._gain[0])
-        # Items that people call the same may have the place of any of them.
-        group, wide = self._people[1], bounds.copy()
-        np.minimum.at(wide[:, 0], group, bounds[:, 0])
-        np.maximum.at(wide[:, 1], group, bounds[:, 1])
-        bounds[:, :2] = wide[group, :2]
-        return bounds
+        left, right, order = decisions.left, decisions.right, decisions.decided_order
+        # Items that people call the same are over each other: an order with one of them
+        # holds for all, and they share their ranks.
+        same = self._people[0] == 0
+        ahead = same | (order & (decisions.label > 0))
+        behind = same | (order & (decisions.label < 0))
+        winner = np.concatenate([left[ahead], right[behind]])
+        loser = np.concatenate([right[ahead], left[behind]])
+        return bounds_of_orders(winner, loser, queries.codes, self._gain[0])
 
     @cached_property
     def _people(self) -> tuple[NDArray[np.int8], IntArray]:

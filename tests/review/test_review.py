@@ -131,20 +131,18 @@ def test_ranks_are_those_of_the_decided_orders():
     left, right_ = decisions.left[order], decisions.right[order]
     ahead = decisions.label[order] > 0
     reach[np.where(ahead, left, right_), np.where(ahead, right_, left)] = True
+    # Items that people call the same count as one: an order with one holds for all.
+    same = np.eye(n, dtype=bool)
+    told = review._people[0] == 0
+    same[decisions.left[told], decisions.right[told]] = True
+    same |= same.T
+    assert same.sum() > n
+    reach = (same.astype(int) @ reach @ same) > 0
     for k in range(n):
         reach |= reach[:, [k]] & reach[[k], :]
-    reach &= ~reach.T
+    reach &= ~reach.T & ~same
     sizes = np.bincount(NEW.qid)[NEW.qid]
     bounds = np.stack([1 + reach.sum(axis=0), sizes - reach.sum(axis=1)], axis=1)
-    # Items that people call the same may have the place of any of them.
-    tied = np.eye(n, dtype=bool)
-    told = review._people[0] == 0
-    tied[decisions.left[told], decisions.right[told]] = True
-    tied |= tied.T
-    assert tied.sum() > n
-    best = np.where(tied, bounds[:, 0], n).min(axis=1)
-    worst = np.where(tied, bounds[:, 1], 0).max(axis=1)
-    bounds = np.stack([best, worst], axis=1)
     np.testing.assert_array_equal(review.rank_intervals(), bounds)
     np.testing.assert_array_equal(ranking.best, bounds[ranking.item_id, 0])
 
@@ -369,6 +367,23 @@ def test_items_called_the_same_share_their_ranks():
     # They are open if more than the three may stand there.
     rows = [ranking.item_id.tolist().index(i) for i in (first, second, third)]
     assert (ranking.open[rows] == (np.ptp(bounds[0]) > 2)).all()
+
+
+def test_ranks_follow_what_was_said_through_the_same():
+    ranker = fit(loss="misranking")
+    order = ranker.ranking(X[:12]).item_id.tolist()
+    a, b, c, d = order[1], order[4], order[6], order[9]
+    # So d is above b, through c, though the ranker has it far below.
+    said = answers_of((a, "left", b), (d, "same", a), (c, "left", d))
+    review = ranker.review(X[:12], answers=said)
+    bounds = review.rank_intervals()
+    for over, under in ((a, b), (d, b), (c, d), (c, a), (c, b)):
+        assert (bounds[over] < bounds[under]).all()
+    places = dict(
+        zip(review.ranking().item_id, review.ranking().place.tolist(), strict=True)
+    )
+    assert max(places[a], places[d]) < places[b]
+    assert places[c] < min(places[a], places[d])
 
 
 def test_a_tie_alone_leaves_nothing_open():
