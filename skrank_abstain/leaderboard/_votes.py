@@ -185,9 +185,7 @@ def read_votes(
     )
 
 
-def split_votes(
-    votes: Any, by: str, weight: FloatArray
-) -> dict[Any, dict[str, list[Any]]]:
+def split_votes(votes: Any, by: str, weight: FloatArray) -> dict[Any, Any]:
     """Return the columns of the votes of each value of a column, with these weights."""
     table = _open(votes) | {"weight": weight.tolist()}
     category = _named(_column(table, by, "by"), by)
@@ -353,10 +351,9 @@ def _open(votes: Any) -> dict[str, list[Any]]:
     """Return the columns of a table of votes, under our names."""
     columns: dict[str, Any] = read_columns(votes, "votes")
     if "count" in columns:
-        count = [
-            check_positive_int(n, "count", minimum=0) for n in columns.pop("count")
-        ]
-        rows = [row for row, n in enumerate(count) for _ in range(n)]
+        count = columns.pop("count")
+        times = [check_positive_int(n, "count", minimum=0) for n in count]
+        rows = [row for row, n in enumerate(times) for _ in range(n)]
         columns = {name: [column[k] for k in rows] for name, column in columns.items()}
     names = [*columns]
     for ours, theirs in _NEEDED.items():
@@ -395,9 +392,7 @@ def _vote_ids(votes: Any) -> list[Any]:
     return _named(column, "vote_id")
 
 
-def _labels(
-    table: Mapping[str, list[Any]], labels: Any, sides: list[list[Any]]
-) -> IntArray:
+def _labels(table: Mapping[str, list[Any]], labels: Any, sides: Any) -> IntArray:
     """Return +1, 0 and -1; labels may be the names of the items that win."""
     column, name = table["label"], _users_name(table, "label")
     kinds = set(_named(column, name))

@@ -450,8 +450,7 @@ class Monitor:
         try:
             taken = take_answers(answers, queries, name[:, 1], labels)
         except ValueError as error:
-            about = f"Audits have open questions about {listed(asked)}."
-            raise ValueError(f"{error} {about}") from None
+            raise ValueError(f"{error} Audits ask about {listed(asked)}.") from None
         sides = queries.offsets[taken.query] + np.stack([taken.left, taken.right])
         left, right = name[queries.order[sides]]
         largest, judged = self.peaks[1], self.judged
@@ -562,8 +561,7 @@ def _fingerprint(ranker: Any) -> str:
 def _probe(model: Any) -> list[float]:
     """Return the scores of random items; none if the model does not take numbers."""
     scores: list[float] = []
-    n_features = getattr(model, "n_features_in_", 1)
-    X = np.random.default_rng(0).normal(size=(16, n_features))
+    X = np.random.default_rng(0).normal(size=(16, getattr(model, "n_features_in_", 1)))
     with suppress(Exception), catch_warnings(action="ignore"):
         scores = score_items(model, X).tolist()
     return scores

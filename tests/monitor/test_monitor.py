@@ -225,12 +225,14 @@ def test_answers_must_be_to_questions_that_were_drawn():
     answers = answered(questions, X, y, qid)
     own = {**answers[0], "qid": answers[0]["qid"].removeprefix("d: ")}
     for wrong in (own, {**answers[0], "right": "none"}):
-        with pytest.raises(ValueError, match=r"open questions about \['d: "):
+        with pytest.raises(ValueError, match=r"Audits ask about \['d: "):
             monitor.judge(RANKER, [wrong])
     after = monitor.judge(RANKER, answers[:1])
     assert monitor.judge(RANKER, answers[:1] * 2).bets == after.bets  # one answer
     for again in (answers[:1], answers):
-        with pytest.raises(ValueError, match="open questions about"):
+        with pytest.raises(
+            ValueError, match=r"Audits ask about|and open questions about"
+        ):
             after.judge(RANKER, again)
     words = {"left": "right", "right": "same", "same": "left"}
     other = {**answers[0], "label": words[answers[0]["label"]]}
