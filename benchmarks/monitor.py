@@ -130,8 +130,7 @@ def audits(n_draws: int) -> Iterator[Row]:
             monitor = Monitor.of(ranker, delta=DELTA, random_state=draw)
             for k in range(10):
                 X, y, qid = uneven(60, 10**6 + 100 * draw + k)
-                names = qid + 1000 * k
-                monitor, asked = monitor.audit(ranker, X, names, n=60)
+                monitor, asked = monitor.audit(ranker, X, qid, day=f"{k}", n=60)
                 for pair in asked:
                     label = int(np.sign(y[pair.left] - y[pair.right]))
                     if rng.random() < wrong:
@@ -177,8 +176,9 @@ def audits_of_discordance(n_draws: int) -> Iterator[Row]:
                 largest, n_answers = 0.0, 0
                 for k in range(20):
                     new = of_two_kinds(name, 30, 10**6 + 100 * draw + k)
-                    names = new[2] + 1000 * k
-                    monitor, asked = monitor.audit(ranker, new[0], names, n=30)
+                    monitor, asked = monitor.audit(
+                        ranker, new[0], new[2], day=f"{k}", n=30
+                    )
                     difference = np.sign(new[1][asked.left] - new[1][asked.right])
                     turned = asked.accepted & (rng.random(len(asked)) < wrong)
                     labels = np.where(
@@ -190,7 +190,7 @@ def audits_of_discordance(n_draws: int) -> Iterator[Row]:
                             asked.qid, asked.left, asked.right, labels, strict=True
                         )
                     ]
-                    monitor = monitor.judge(ranker, answers)
+                    monitor = monitor.judge(ranker, answers, labels=(-1, 0, 1))
                     n_answers += len(answers)
                     for first in np.unique(asked.qid, return_index=True)[1]:
                         differs = asked.accepted[first] and labels[first] != 0

@@ -61,8 +61,9 @@ rng = np.random.default_rng(0)
 audited = Monitor.of(ranker, delta=0.05)
 for week in range(1, 7):
     lists = make_ranking(30, random_state=200 + week)
-    qid = [f"week {week}, list {q}" for q in lists.qid]
-    audited, questions = audited.audit(ranker, lists.data, qid, n=30)
+    audited, questions = audited.audit(
+        ranker, lists.data, lists.qid, day=f"week {week}", n=30
+    )
     answers = []
     for pair in questions:
         agrees = rng.random() < 5 / 6

@@ -127,9 +127,8 @@ rng = np.random.default_rng(1)  # whatever the hour of the alarm
 
 
 def judge(monitor, X, grade, day):
-    name = np.repeat([f"{day}, list {k}" for k in range(100)], 12)
-    brand = np.tile(BRANDS, 100)
-    monitor, questions = monitor.audit(ranker, X, name, n=60, item_id=brand)
+    query, brand = np.repeat(np.arange(100), 12), np.tile(BRANDS, 100)
+    monitor, questions = monitor.audit(ranker, X, query, day=day, n=60, item_id=brand)
     seen = rate(grade)
     gap = np.sign(seen[questions.left] - seen[questions.right])
     words = {1: "left", 0: "same", -1: "right"}

@@ -75,6 +75,7 @@ class Saved:
         try:
             plain = {name: _of_plain(value, state) for name, value in state.items()}
             super().__setstate__(plain)  # type: ignore[misc]
+            self.get_params(deep=False)  # type: ignore[attr-defined]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"This {name} was saved by skrank_abstain {found} and cannot be read "

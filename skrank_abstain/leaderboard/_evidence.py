@@ -522,7 +522,8 @@ class Fragility:
         Names of the items; without the votes the successor is at least as strong. It is
         None if the leader leads even without all votes in its favour.
     rows : ndarray of shape (n_votes,), int64
-        Rows of the votes in the table that was fitted.
+        Rows of the votes in the table that was fitted, where a row with a count stands
+        as often as it says.
     share : float
         Share of all votes.
 

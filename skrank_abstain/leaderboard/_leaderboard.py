@@ -244,8 +244,11 @@ class Leaderboard(Saved, BaseEstimator):
         ----------
         votes : frame, mapping of columns or list of mappings
             Columns ``left``, ``right`` and ``label``, or ``model_a``, ``model_b`` and
-            ``winner``. Labels are words, such as left, tie, right, or -1, 0, +1.
-            Optionally ``weight``, ``time`` (read with ``half_life``) and ``vote_id``
+            ``winner``, or some of each. Labels are words, such as left, tie, right,
+            "both bad", or -1, 0, +1, or the name of the item that wins. Optionally
+            ``count``, the number of equal votes that a row stands for; ``weight``, how
+            much each vote counts, which is no count of votes: 50 votes in one row of
+            weight 50 are one vote; ``time`` (read with ``half_life``) and ``vote_id``
             (each once). What ``review.read_answers`` returns will do.
         covariates : sequence of str, default=()
             Columns of numbers that add to the strength of the left item: its length
@@ -264,7 +267,8 @@ class Leaderboard(Saved, BaseEstimator):
             people voted on, and others. Not with covariates.
         by : str, default=None
             Column with the category of a vote, such as the language of the prompt:
-            each gets a board of its own in ``boards_``, without judges.
+            each gets a board of its own in ``boards_``, without judges. Ages are
+            counted from the newest vote of all.
 
         Returns
         -------
@@ -276,8 +280,9 @@ class Leaderboard(Saved, BaseEstimator):
             If the table is of another kind.
         ValueError
             If a parameter, a column or a value is invalid, an item is compared with
-            itself, a vote id occurs twice, or the effect of a covariate cannot be told
-            from the strengths.
+            itself or has two spellings, a label is the board's own, a vote id occurs
+            twice, the effect of a covariate cannot be told from the strengths, or
+            ``half_life`` leaves fewer than ten votes' worth.
         """
         promise = self._checked_options()
         options: dict[str, Any] = {"covariates": covariates, "cluster": cluster}
@@ -312,9 +317,10 @@ class Leaderboard(Saved, BaseEstimator):
             evidence = self._judged(evidence, votes, judges, labels)
         self._take(evidence, table.items)
         self._labels = labels
+        parts = split_votes(votes, by, table.weight) if by else {}
         self.boards_ = {
-            category: clone(self).fit(part, **options)
-            for category, part in (split_votes(votes, by) if by else {}).items()
+            category: clone(self).set_params(half_life=None).fit(part, **options)
+            for category, part in parts.items()
         }
         self.covariates_ = tuple(covariates)
         self.coef_ = fitted.beta

@@ -1,6 +1,7 @@
 """Read votes, judges' votes, and metrics of systems: tables in, numbers out."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ from skrank_abstain._validation import (
     IntArray,
     check_finite,
     check_positive,
+    check_positive_int,
     is_blank,
     is_missing,
     listed,
@@ -26,14 +28,17 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.pairs import read_columns, read_pair_labels
 
-#: Needed columns, and their names in arenas of language models.
-_NEEDED = ("left", "right", "label")
-_OF_ARENAS = ("model_a", "model_b", "winner")
+#: Needed columns, and their names in questions and in arenas.
+_NEEDED = {
+    "left": ("left_id", "left", "model_a"),
+    "right": ("right_id", "right", "model_b"),
+    "label": ("label", "winner"),
+}
 #: Names of columns of ids, and names of queries.
 _IDS = {"qid", "query", "query_id", "topic", "system"}
 _QUERY = re.compile(r"(q|qid|query|topic)[-_ .]?\d+", re.IGNORECASE)
-#: Labels that arenas give to a tie of two bad answers.
-_BOTH_BAD = {"tie (bothbad)", "both_bad"}
+#: A tie in words, in small letters alone.
+_TIE = re.compile("tie|draw|same|equal|both|neither|(tie|equally)?(both)?(good|bad)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +108,9 @@ def read_votes(
     Parameters
     ----------
     votes : frame, mapping of columns or sequence of mappings
-        Columns ``left``, ``right``, ``label``, or ``model_a``, ``model_b``,
-        ``winner``; optionally ``weight``, ``time`` and ``vote_id``.
+        Columns ``left``, ``right``, ``label``, or ``left_id``, ``right_id``, or
+        ``model_a``, ``model_b``, ``winner``; optionally ``count``, ``weight``, ``time``
+        and ``vote_id``.
     covariates : sequence of str, default=()
         Columns of numbers.
     cluster : str, default=None
@@ -129,7 +135,8 @@ def read_votes(
         If the table is of another kind.
     ValueError
         If a column or a value is missing, an item is compared with itself or, as text,
-        the same as another one, a label is not understood, or a column is of no use.
+        the same as another one, a label is not understood or the board's own, a column
+        is of no use, or fewer than ten votes' worth is left after ``half_life``.
     """
     if isinstance(covariates, str):
         raise TypeError(
@@ -157,22 +164,30 @@ def read_votes(
     if half_life is not None:
         check_positive(half_life, "half_life")
         time = _times(_column(table, "time", "half_life needs time and"))
-        weight = weight * np.exp2((time - time.max()) / half_life)
+        faded = np.exp2((time - time.max()) / half_life)
+        if faded.sum() < 10 <= faded.size:
+            raise ValueError(
+                "half_life must leave at least ten votes' worth, got "
+                f"{faded.sum():.3g} of {faded.size} with {half_life} for times up to "
+                f"{time.max():g}: it has the unit of time, or days for dates, and one "
+                "vote in the future makes all others old."
+            )
+        weight *= faded
     columns = [_covariate(table, name) for name in covariates]
     return Votes(
         items=known,
         left=left,
         right=right,
-        label=_labels(table, labels),
+        label=_labels(table, labels, sides),
         weight=weight,
         covariates=np.array(columns, dtype=np.float64).reshape(-1, left.size).T,
         cluster=None if cluster is None else _clusters(table, cluster),
     )
 
 
-def split_votes(votes: Any, by: str) -> dict[Any, dict[str, list[Any]]]:
-    """Return the columns of the votes of each value of a column."""
-    table = _open(votes)
+def split_votes(votes: Any, by: str, weight: FloatArray) -> dict[Any, Any]:
+    """Return the columns of the votes of each value of a column, with these weights."""
+    table = _open(votes) | {"weight": weight.tolist()}
     category = _named(_column(table, by, "by"), by)
     rows: dict[Any, list[int]] = {name: [] for name in sorted(set(category), key=str)}
     for row, name in enumerate(category):
@@ -334,14 +349,21 @@ def _positions(values: list[Any], among: Iterable[Any]) -> IntArray:
 
 def _open(votes: Any) -> dict[str, list[Any]]:
     """Return the columns of a table of votes, under our names."""
-    columns = read_columns(votes, "votes")
-    if not {*_NEEDED} & columns.keys() and columns.keys() >= {*_OF_ARENAS}:
-        for ours, theirs in zip(_NEEDED, _OF_ARENAS, strict=True):
-            columns[ours] = columns[theirs]
-    if not columns.keys() >= {*_NEEDED}:
+    columns: dict[str, Any] = read_columns(votes, "votes")
+    if "count" in columns:
+        count = columns.pop("count")
+        times = [check_positive_int(n, "count", minimum=0) for n in count]
+        rows = [row for row, n in enumerate(times) for _ in range(n)]
+        columns = {name: [column[k] for k in rows] for name, column in columns.items()}
+    names = [*columns]
+    for ours, theirs in _NEEDED.items():
+        columns[ours] = next((columns[n] for n in theirs if n in names), None)
+    twice = columns.get("winner", columns["label"]) != columns["label"]
+    if twice or None in columns.values() or {"accepted", "p_left"} & {*names}:
         raise ValueError(
-            "votes must have columns left, right, label, or model_a, model_b, "
-            f"winner, got {listed(columns)}."
+            "votes must have columns left, right, label, or model_a, model_b, winner, "
+            "one of label and winner, and not those of questions (accepted, p_left), "
+            f"whose label is the board's, got {listed(names)}."
         )
     if not columns["label"]:
         raise ValueError("votes must have at least one row, got none.")
@@ -350,8 +372,8 @@ def _open(votes: Any) -> dict[str, list[Any]]:
 
 def _users_name(table: Mapping[str, list[Any]], ours: str) -> str:
     """Return what a needed column was called in the user's table."""
-    theirs = _OF_ARENAS[_NEEDED.index(ours)]
-    return theirs if table.get(theirs) is table[ours] else ours
+    names = (name for name in _NEEDED[ours] if table.get(name) is table[ours])
+    return next((name for name in names if name != ours), ours)
 
 
 def _column(table: Mapping[str, list[Any]], name: str, parameter: str) -> list[Any]:
@@ -370,22 +392,34 @@ def _vote_ids(votes: Any) -> list[Any]:
     return _named(column, "vote_id")
 
 
-def _labels(table: Mapping[str, list[Any]], labels: Any) -> IntArray:
-    """Return +1, 0 and -1."""
+def _labels(table: Mapping[str, list[Any]], labels: Any, sides: Any) -> IntArray:
+    """Return +1, 0 and -1; labels may be the names of the items that win."""
     column, name = table["label"], _users_name(table, "label")
     kinds = set(_named(column, name))
-    if labels is None:
-        # In tables of results 1 and 0 are left and right, in -1, 0, 1 left and tie.
-        if kinds == {0, 1}:
-            raise ValueError(
-                "votes must have labels whose meaning is clear, as left, tie and "
-                "right, got [0, 1], where 0 may be a tie or the right one: say "
-                "labels=(-1, 0, 1) or labels=(0, 1) to fit."
-            )
-        column = ["tie" if value in _BOTH_BAD else value for value in column]
-    values = np.empty(len(column), dtype=object)
-    values[:] = column
-    return read_pair_labels(values, labels, name=f"votes[{name!r}]")
+    name = f"votes[{name!r}]"
+    values, left, right = (np.array([*v, None], object)[:-1] for v in (column, *sides))
+    if labels is not None:
+        return read_pair_labels(values, labels, name=name)
+    won, lost = values == left, values == right
+    by_name: IntArray = won.astype(np.int64) - lost
+    ties = {v for v in kinds if _TIE.fullmatch(re.sub(r"[\W_]", "", str(v).lower()))}
+    values[(by_name == 0) & [value in ties for value in column]] = "tie"
+    named = bool((won | lost | (values == "tie")).all() and by_name.any())
+    try:
+        label = read_pair_labels(values, name=name)
+    except ValueError:
+        if not named:
+            raise
+        return by_name
+    # In tables of results 1 and 0 are left and right, in -1, 0, 1 left and tie.
+    if kinds == {0, 1} or (named and (label != by_name).any()):
+        raise ValueError(
+            "votes must have labels whose meaning is clear, as left, tie and right, "
+            f"got {listed(dict.fromkeys(column))}, where 0 may be a tie or the right "
+            "one, or a name that of a side or of an item: say labels=(right, tie, "
+            "left), such as labels=(-1, 0, 1) or labels=(0, 1), to fit."
+        )
+    return label
 
 
 def _weights(table: Mapping[str, list[Any]]) -> FloatArray:
@@ -472,11 +506,13 @@ def _sorted_names(names: list[Any]) -> NDArray[Any]:
     every = list(set(names))
     texts: dict[str, Any] = {}
     for name in every:
-        other = texts.setdefault(str(name), name)
+        text = unicodedata.normalize("NFC", str(name)).strip().casefold()
+        other = texts.setdefault(text, name)
         if other is not name:
             raise ValueError(
                 "votes must write the name of an item in one way, got "
-                f"{other!r} and {name!r}: make both text, or both numbers."
+                f"{other!r} and {name!r}, which differ by type, case, spaces or the "
+                "Unicode form alone: use one of them everywhere."
             )
     with suppress(TypeError):
         return _array_of_names(sorted(every))

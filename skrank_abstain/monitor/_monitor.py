@@ -5,17 +5,25 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
+from warnings import catch_warnings
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skrank_abstain._validation import FloatArray, IntArray, check_fraction, listed
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_fraction,
+    check_positive_int,
+    listed,
+)
 from skrank_abstain.displays import Display, draw_curve, draw_reference
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.monitor._evidence import (
@@ -24,13 +32,16 @@ from skrank_abstain.monitor._evidence import (
     add_pvalues,
     online_pvalues,
 )
-from skrank_abstain.pairs import Scores, largest_gap, read_pair_labels
-from skrank_abstain.review import Questions, pair_id
+from skrank_abstain.pairs import Scores, group_queries, largest_gap
+from skrank_abstain.review import Questions, pair_id, take_answers
+from skrank_abstain.scorers import score_items
 from skrank_abstain.selection import at_thresholds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Version of the state: raise it where a field comes, goes or changes its meaning.
+_VERSION = 1
 #: Number of levels of each statistic.
 _N_LEVELS = 65
 #: An audit of the discordance draws up to so many pairs of a query, and fewer if those
@@ -59,6 +70,9 @@ class Monitor:
         a share of the largest loss; each query counts alike.
     fingerprint : str
         Of the fitted ranker.
+    probe : list of float
+        Scores of random items, by which a model that was fitted again shows; empty if
+        it takes no plain numbers.
     seed : int
     highest : float
         Largest risk of a pair.
@@ -81,8 +95,10 @@ class Monitor:
         Largest evidence so far, without labels and of the audit.
     days : dict of str to tuple of float
         ``peaks`` after each day and the answers that came before the next one.
+    audits : tuple of str
+        Days that were audited.
     asked : dict
-        Open questions of the audit, by query.
+        Questions of all queries with an open one, by query.
 
     Notes
     -----
@@ -135,6 +151,7 @@ class Monitor:
     delta: float
     bound: float
     fingerprint: str
+    probe: list[float]
     seed: int
     highest: float
     counts: IntArray
@@ -146,6 +163,7 @@ class Monitor:
     judged: tuple[float, float] = (0.0, 0.0)
     peaks: tuple[float, float] = (1.0, 1.0)
     days: dict[str, tuple[float, float]] = field(default_factory=dict)
+    audits: tuple[str, ...] = ()
     asked: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
@@ -208,6 +226,7 @@ class Monitor:
             bound=float(min(bound / (1 if draws else known.loss.max()), 0.99)),
             draws=draws,
             fingerprint=_fingerprint(ranker),
+            probe=_probe(ranker.estimator_),
             seed=int(check_random_state(random_state).randint(2**31 - 1)),
             highest=float(known.engine.highest),
             counts=np.array([np.bincount(k, minlength=_N_LEVELS) for k in levels]),
@@ -294,12 +313,7 @@ class Monitor:
             If the ranker was fitted again or is another one, or the day is not new.
         """
         self._check(ranker)
-        if not isinstance(day, str) or day in self.days:
-            raise ValueError(
-                f"day must be a text that names a new day, got {day!r}: "
-                f"{len(self.days)} days were taken in already. To count a day's later "
-                "queries name them otherwise."
-            )
+        _check_day(day, self.days)
         items = ranker._scored(X, qid)
         levels = _levels(ranker, replace(items, y=np.zeros(items.value.size)))
         random = np.random.default_rng([self.seed, int(self.counts[0].sum())])
@@ -324,7 +338,14 @@ class Monitor:
         )
 
     def audit(
-        self, ranker: Any, X: Any, qid: Any = None, *, n: int = 20, item_id: Any = None
+        self,
+        ranker: Any,
+        X: Any,
+        qid: Any = None,
+        *,
+        day: str,
+        n: int = 20,
+        item_id: Any = None,
     ) -> tuple[Self, Questions]:
         """Draw questions about pairs, to see whether decisions are still right.
 
@@ -333,8 +354,9 @@ class Monitor:
         ranker : SelectiveRanker
             The one that is watched.
         X, qid, item_id
-            As in ``predict_pairs``; names must stay unique over all days, as the
-            ``item_id`` and ``qid`` of an application do.
+            As in ``predict_pairs``.
+        day : str
+            Name of the day, or of another batch; unique among audits.
         n : int, default=20
             Number of queries, at most.
 
@@ -345,9 +367,21 @@ class Monitor:
         questions : Questions
             For ``to_tasks`` and ``to_page``; give the answers to ``judge``. One
             accepted pair of each query; or, where the discordance is watched, ``draws``
-            pairs, accepted or not, since only people know which pairs differ.
+            pairs, accepted or not, since only people know which pairs differ. Their
+            ``qid`` begins with the day, "monday: 17", so that no answer is taken for
+            one about the query 17 of another day.
+
+        Raises
+        ------
+        TypeError
+            If ``n`` is no integer.
+        ValueError
+            If ``n`` is below 1, the day was audited before, or the ranker was fitted
+            again or is another one.
         """
         self._check(ranker)
+        _check_day(day, self.audits)
+        check_positive_int(n, "n")
         random = np.random.default_rng(
             [self.seed, 1, len(self.asked), int(self.bets.n)]
         )
@@ -366,27 +400,29 @@ class Monitor:
             # accepted pairs alone would weigh those of queries with few of them too
             # much.
             made = made.take(np.flatnonzero(made.accepted)[:n])
+        name = [day if q is None else f"{day}: {q}" for q in made.qid.tolist()]
+        made = replace(made, qid=np.array(name, dtype=object))
         questions = Questions(**vars(made), value=np.ones(len(made)))
         asked = copy.deepcopy(self.asked)
         for pair in made.to_dicts():
-            names = [str(pair.get(f"{s}_id", pair[s])) for s in ("left", "right")]
-            query = str(pair["qid"])
-            question = {key: pair[key] for key in ("label", "accepted")}
-            key = pair_id(query, *names)[0]
-            asked.setdefault(query, {})[key] = {"left": names[0], **question}
-        return replace(self, asked=asked), questions
+            sides = {s: str(pair.get(f"{s}_id", pair[s])) for s in ("left", "right")}
+            question = sides | {key: pair[key] for key in ("label", "accepted")}
+            key = pair_id(pair["qid"], *sides.values())[0]
+            asked.setdefault(pair["qid"], {})[key] = question
+        return replace(self, audits=(*self.audits, day), asked=asked), questions
 
-    def judge(self, ranker: Any, answers: Any) -> Self:
-        """Add answers to the questions of ``audit``.
+    def judge(self, ranker: Any, answers: Any, *, labels: Any = None) -> Self:
+        """Add answers to the questions of all audits so far.
 
         Parameters
         ----------
         ranker : SelectiveRanker
             The one that is watched.
-        answers : list of dict
-            From ``review.read_answers``: ``qid``, ``left``, ``right``, ``label``, in
-            the words of `PairwiseRankerClassifier`. One answer per question; a query
-            counts when all its questions are answered, in the order of the rows.
+        answers, labels
+            As in ``review``: a table with the ``qid`` of the questions, the items and a
+            ``label``, such as ``review.read_answers`` returns, and what its labels
+            mean. One answer to a question, in any order and on any day; a query counts
+            when all its questions are answered, in the order of the rows.
 
         Returns
         -------
@@ -394,26 +430,42 @@ class Monitor:
 
         Raises
         ------
+        TypeError
+            If the table is of another kind.
         ValueError
-            If the pair of an answer was not drawn, or was answered before.
+            If the table is invalid as in ``review``, or the pair of an answer was not
+            drawn, or was answered before.
         """
         self._check(ranker)
         asked, bets = copy.deepcopy(self.asked), self.bets
         loss = None if self.draws else ranker._calibration.loss
-        truth = read_pair_labels([row["label"] for row in answers], name="answers")
+        items = {
+            (query, pair[side]): None
+            for query, pairs in asked.items()
+            for pair in pairs.values()
+            for side in ("left", "right")
+        }
+        name = np.array([*items], dtype=object).reshape(-1, 2)
+        queries = group_queries(name[:, 0], len(name))
+        try:
+            taken = take_answers(answers, queries, name[:, 1], labels)
+        except ValueError as error:
+            raise ValueError(f"{error} Audits ask about {listed(asked)}.") from None
+        sides = queries.offsets[taken.query] + np.stack([taken.left, taken.right])
+        left, right = name[queries.order[sides]]
         largest, judged = self.peaks[1], self.judged
-        for number, (row, label) in enumerate(zip(answers, truth, strict=True)):
-            left, right = str(row["left"]), str(row["right"])
-            query = str(row.get("qid"))
+        for k in np.argsort(taken.row, kind="stable"):
+            (query, one), other = left[k], right[k, 1]
             pairs = asked.get(query, {})
-            question = pairs.get(pair_id(query, left, right)[0], {"truth": 0})
+            question = pairs.get(pair_id(query, one, other)[0], {"truth": 0})
             if "truth" in question:
                 raise ValueError(
                     "answers must be about pairs that audit drew, each once, got "
-                    f"{left!r} and {right!r} of query {row.get('qid')!r} in row "
-                    f"{number}, and open questions about {len(asked)} queries."
+                    f"{one!r} and {other!r} of query {query!r} in row {taken.row[k]}, "
+                    f"and open questions about {len(asked)} queries."
                 )
-            question["truth"] = int(label if left == question["left"] else -label)
+            label = int(taken.label[k])
+            question["truth"] = label if one == question["left"] else -label
             if all("truth" in pair for pair in pairs.values()):
                 known = any(pair["truth"] for pair in pairs.values())
                 hidden = not known and len(pairs) >= self.draws > 0
@@ -435,7 +487,12 @@ class Monitor:
         state: dict[str, Any] = json.loads(
             json.dumps(vars(self), default=np.ndarray.tolist)
         )
-        return state
+        return {"version": _VERSION, **state}
+
+    __getstate__ = to_dict
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(vars(self.from_dict(state)))
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Self:
@@ -444,13 +501,16 @@ class Monitor:
         Raises
         ------
         ValueError
-            If a value is missing.
+            If the state is of another version, or a value is missing.
         """
         needed = [each.name for each in fields(cls)]
-        if state.keys() != set(needed):
+        state = dict(state)
+        found = state.pop("version", "unknown")
+        if found != _VERSION or state.keys() != set(needed):
             raise ValueError(
-                "state must be what to_dict of a Monitor returned, with "
-                f"{listed(needed)}, got {listed(state)}."
+                f"state must be what to_dict of a Monitor of version {_VERSION} gave, "
+                f"with {listed(needed)}, got version {found} and {listed(state)}: "
+                "begin anew with Monitor.of(ranker)."
             )
         read = {
             "counts": np.array(state["counts"], dtype=np.int64),
@@ -459,16 +519,28 @@ class Monitor:
             "since": tuple(state["since"]),
             "judged": tuple(state["judged"]),
             "peaks": tuple(state["peaks"]),
+            "audits": tuple(state["audits"]),
             "days": {day: tuple(peaks) for day, peaks in state["days"].items()},
         }
         return cls(**{**state, **read})
 
     def _check(self, ranker: Any) -> None:
-        if _fingerprint(ranker) != self.fingerprint:
+        probe = _probe(ranker.estimator_) or self.probe
+        same = probe == self.probe or np.allclose(probe, self.probe or probe)
+        if _fingerprint(ranker) != self.fingerprint or not same:
             raise ValueError(
                 "ranker must be the one that is watched, got another, or one that was "
-                "fitted or calibrated again since: begin anew with Monitor.of(ranker)."
+                "fitted or calibrated again since, it or its model: calibrate it, and "
+                "begin anew with Monitor.of(ranker)."
             )
+
+
+def _check_day(day: Any, known: Collection[str]) -> None:
+    if not isinstance(day, str) or day in known:
+        raise ValueError(
+            f"day must be a text that names a new day, got {day!r}: {len(known)} days "
+            "were taken in already. To count a day's later queries name them otherwise."
+        )
 
 
 def _fingerprint(ranker: Any) -> str:
@@ -484,6 +556,15 @@ def _fingerprint(ranker: Any) -> str:
         largest_gap(calibration.items),
     ]
     return sha256(json.dumps(facts, default=float).encode()).hexdigest()[:16]
+
+
+def _probe(model: Any) -> list[float]:
+    """Return the scores of random items; none if the model does not take numbers."""
+    scores: list[float] = []
+    X = np.random.default_rng(0).normal(size=(16, getattr(model, "n_features_in_", 1)))
+    with suppress(Exception), catch_warnings(action="ignore"):
+        scores = score_items(model, X).tolist()
+    return scores
 
 
 def _levels(ranker: Any, items: Scores) -> IntArray:

@@ -679,6 +679,33 @@ def test_boards_survive_clone_and_pickle(board):
     assert not hasattr(clone(board), "items_")
 
 
+def test_a_pickle_of_another_version_says_the_version(board):
+    state = board.__getstate__() | {"_skrank_abstain_version": "0.0.1"}
+    evidence = state["_evidence"]
+    for old in (
+        {name: state[name] for name in state if name != "lapses"},
+        state | {"_evidence": {k: evidence[k] for k in evidence if k != "lapse"}},
+    ):
+        with pytest.raises(ValueError, match=r"saved by skrank_abstain 0\.0\.1 and"):
+            Leaderboard.__new__(Leaderboard).__setstate__(old)
+
+
+def test_the_label_of_the_board_is_no_vote(board):
+    frame = board.ask(3).to_frame()
+    with pytest.raises(ValueError, match="whose label is the board's"):
+        board.score(frame)
+    votes = frame[["left_id", "right_id"]].assign(winner="left")
+    assert board.score(votes) < 0
+
+
+def test_categories_fade_by_the_newest_vote_of_all():
+    votes = drawn(n_votes=400)
+    votes |= {"time": np.arange(400), "half": np.arange(400) // 200}
+    board = Leaderboard(half_life=50).fit(votes, by="half")
+    early, late = (board.boards_[k]._evidence.votes.weight.sum() for k in (0, 1))
+    np.testing.assert_allclose(early, late * 2 ** (-200 / 50))
+
+
 def test_a_failed_fit_leaves_no_half_board():
     board = Leaderboard().fit(drawn(n_votes=100))
     with pytest.raises(ValueError, match="columns"):
@@ -827,7 +854,9 @@ def test_labels_may_be_named_for_the_score_too():
     proba = board.predict_proba(day["left"], day["right"])
     expected = np.log([proba[0, 2], proba[1, 1]]).mean()
     assert board.score(day) == pytest.approx(expected)
-    with pytest.raises(ValueError, match=r"say labels=\(-1, 0, 1\) or labels=\(0, 1\)"):
+    with pytest.raises(
+        ValueError, match=r"such as labels=\(-1, 0, 1\) or labels=\(0, 1\)"
+    ):
         Leaderboard().fit(votes).score(day)
     words = np.array(["2", "X", "1"])[votes["label"] + 1]
     pools = Leaderboard().fit(votes | {"label": words}, labels=("2", "X", "1"))

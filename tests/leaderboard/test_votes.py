@@ -68,6 +68,78 @@ def test_files_of_arenas_are_read():
     assert_is_the_example(read_votes(votes))
 
 
+@pytest.mark.parametrize("sides", [("left", "right"), ("model_a", "model_b")])
+@pytest.mark.parametrize("label", ["label", "winner"])
+def test_columns_may_be_named_in_any_of_the_usual_ways(sides, label):
+    votes = dict(zip((*sides, label), COLUMNS.values(), strict=True))
+    assert_is_the_example(read_votes(votes))
+    ids = {"left_id": COLUMNS["left"], "right_id": COLUMNS["right"]}
+    # Beside names, left and right are rows, as in questions.
+    assert_is_the_example(read_votes(ids | {"left": [0, 1, 2], label: votes[label]}))
+    with pytest.raises(ValueError, match="one of label and winner"):
+        read_votes(votes | {"label": ["left"] * 3, "winner": ["right"] * 3})
+
+
+@pytest.mark.parametrize(
+    "tie", ["Tie", "both bad", "Both_Good", "tie (bothbad)", "Equally good", "neither"]
+)
+def test_the_winner_may_be_the_name_of_an_item_and_ties_have_many_words(tie):
+    assert_is_the_example(read_votes(with_column("label", ["Ann", "Ann", tie])))
+    assert_is_the_example(read_votes(with_column("label", ["left", "right", tie])))
+    with pytest.raises(ValueError, match=r"labels that are known.*'Di'"):
+        read_votes(with_column("label", ["Di", "Ann", tie]))
+
+
+def test_names_that_are_sides_too_must_agree():
+    votes = {"left": ["A", "A", "C"], "right": ["B", "B", "A"], "winner": ["A", "B"]}
+    agree = {name: column[:2] for name, column in votes.items()}
+    assert read_votes(agree).label.tolist() == [1, -1]
+    votes["winner"] = ["A", "B", "A"]  # in the last row A stands on the right
+    with pytest.raises(ValueError, match=r"meaning is clear.*got \['A', 'B'\]"):
+        read_votes(votes)
+    assert read_votes(votes, labels=("B", "A")).label.tolist() == [1, -1, 1]
+    votes["winner"] = ["A", "B", "C"]  # no sides are called so
+    assert read_votes(votes).label.tolist() == [1, -1, 1]
+
+
+def test_a_count_of_votes_is_as_many_votes():
+    votes = read_votes(with_column("count", [3, 0, 2]) | {"who": ["x", "y", "z"]})
+    assert votes.left.tolist() == [0, 0, 0, 1, 1]
+    assert votes.weight.tolist() == [1] * 5
+    with pytest.raises(TypeError, match=r"count must be an integer, got 0\.5"):
+        read_votes(with_column("count", [3, 0.5, 2]))
+    with pytest.raises(ValueError, match="count must be at least 0, got -1"):
+        read_votes(with_column("count", [3, -1, 2]))
+
+
+@pytest.mark.parametrize("other", ["ann", " Ann", "ANN "])
+def test_two_spellings_of_a_name_are_refused(other):
+    with pytest.raises(ValueError, match=r"in one way, .*Ann.* case, spaces or"):
+        read_votes(with_column("left", ["Ann", other, "Bo"]))
+    one, two = "Zo\u00eb", "Zoe\u0308"
+    with pytest.raises(ValueError, match="Unicode form"):
+        read_votes(with_column("left", [one, two, "Bo"]))
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        1_700_000_000 + 3600 * np.arange(200),  # seconds
+        [*np.linspace(0, 30, 199), 20_000],  # one vote in the future
+    ],
+)
+def test_a_half_life_that_leaves_no_votes_is_refused(time):
+    votes = {
+        "left": ["a"] * 200,
+        "right": ["b"] * 200,
+        "label": ["left", "right"] * 100,
+    }
+    with pytest.raises(ValueError, match=r"half_life must leave at least ten votes'"):
+        read_votes(votes | {"time": time}, half_life=30)
+    days = np.minimum(np.asarray(time, float) - min(time), 30)
+    assert read_votes(votes | {"time": days}, half_life=30).weight.sum() > 10
+
+
 def test_items_are_sorted_whatever_the_order_of_the_votes():
     numbers = [
         {"left": 10, "right": 9, "label": 1},

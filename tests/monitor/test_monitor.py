@@ -8,13 +8,15 @@ from itertools import combinations
 import matplotlib as mpl
 import numpy as np
 import pytest
-from doubles import FirstColumn
+from doubles import FirstColumn, PredictOnly
+from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.monitor import Monitor, MonitorDisplay
 from skrank_abstain.monitor._monitor import _shares
+from skrank_abstain.review import read_answers
 
 MODEL = FirstColumn().fit(None, None)
 
@@ -98,7 +100,7 @@ def test_half_a_day_twice_is_a_day_and_the_same_day_is_refused():
 def test_the_state_is_json_and_small():
     monitor = week(START, n_days=30)
     X, y, qid = world(40, 99)
-    monitor, questions = monitor.audit(RANKER, X, qid, n=5)
+    monitor, questions = monitor.audit(RANKER, X, qid, day="d", n=5)
     assert len(questions) == 5
     text = json.dumps(monitor.to_dict())
     assert len(text) < 10_000
@@ -113,13 +115,13 @@ def test_the_state_is_json_and_small():
 
 def test_an_audit_asks_about_accepted_pairs_of_different_queries():
     X, _, qid = world(40, 99)
-    _, questions = START.audit(RANKER, X, qid, n=10)
+    _, questions = START.audit(RANKER, X, qid, day="d", n=10)
     assert len(questions) == 10
     assert np.unique(questions.qid).size == 10
     assert questions.accepted.all()
-    _, all_of_them = START.audit(RANKER, X, qid, n=1000)
+    _, all_of_them = START.audit(RANKER, X, qid, day="d", n=1000)
     np.testing.assert_array_equal(all_of_them.left[:10], questions.left)
-    _, none = START.audit(RANKER, X[:1], n=10)
+    _, none = START.audit(RANKER, X[:1], day="d", n=10)
     assert len(none) == 0
 
 
@@ -128,7 +130,7 @@ def test_each_pair_of_a_query_is_asked_about_as_often_if_it_is_accepted():
     pairs = RANKER.predict_pairs(X)
     asked = np.zeros(len(pairs))
     for seed in range(500):
-        _, questions = replace(START, seed=seed).audit(RANKER, X)
+        _, questions = replace(START, seed=seed).audit(RANKER, X, day="d")
         for pair in questions:
             low, high = sorted([pair.left, pair.right])
             asked += (pairs.left == low) & (pairs.right == high)
@@ -143,7 +145,7 @@ def audited(wrong, n_rounds=6, sides=False):
     monitor = START
     for k in range(n_rounds):
         X, y, qid = world(60, 300 + k)
-        monitor, questions = monitor.audit(RANKER, X, qid + 1000 * k, n=60)
+        monitor, questions = monitor.audit(RANKER, X, qid, day=f"d{k}", n=60)
         answers = answered(questions, X, y, qid, wrong=wrong, seed=k)
         if sides:
             turned = {"left": "right", "right": "left", "same": "same"}
@@ -192,7 +194,7 @@ def test_an_audit_weighs_decided_pairs_as_its_bound_does(wrong, most, least):
         monitor = Monitor.of(ranker, random_state=seed)
         for k in range(10):
             X, y, qid = uneven(60, 10**6 + 100 * seed + k)
-            monitor, asked = monitor.audit(ranker, X, qid + 1000 * k, n=60)
+            monitor, asked = monitor.audit(ranker, X, qid, day=f"d{k}", n=60)
             answers = answered(asked, X, y, qid, wrong=wrong, seed=100 * seed + k)
             monitor = monitor.judge(ranker, answers)
         alarms.append(monitor.alarm)
@@ -219,12 +221,105 @@ def test_an_alarm_says_what_moved_from_what_to_what():
 
 def test_answers_must_be_to_questions_that_were_drawn():
     X, y, qid = world(40, 99)
-    monitor, questions = START.audit(RANKER, X, qid, n=5)
+    monitor, questions = START.audit(RANKER, X, qid, day="d", n=5)
     answers = answered(questions, X, y, qid)
-    with pytest.raises(ValueError, match=r"about pairs that audit drew, each once"):
-        monitor.judge(RANKER, [{**answers[0], "right": "none"}])
+    own = {**answers[0], "qid": answers[0]["qid"].removeprefix("d: ")}
+    for wrong in (own, {**answers[0], "right": "none"}):
+        with pytest.raises(ValueError, match=r"Audits ask about \['d: "):
+            monitor.judge(RANKER, [wrong])
+    after = monitor.judge(RANKER, answers[:1])
+    assert monitor.judge(RANKER, answers[:1] * 2).bets == after.bets  # one answer
+    for again in (answers[:1], answers):
+        with pytest.raises(
+            ValueError, match=r"Audits ask about|and open questions about"
+        ):
+            after.judge(RANKER, again)
+    words = {"left": "right", "right": "same", "same": "left"}
+    other = {**answers[0], "label": words[answers[0]["label"]]}
     with pytest.raises(ValueError, match=r"each once, got .* in row 1"):
-        monitor.judge(RANKER, answers[:1] * 2)
+        monitor.judge(RANKER, [answers[0], other])
+
+
+def test_answers_of_one_day_are_never_about_pairs_of_another():
+    # Each day the queries are called 0, 1, ... and its items by their rows.
+    X, y, qid = world(60, 99)
+    first, asked = START.audit(RANKER, X, qid, day="monday", n=60)
+    both = first.audit(RANKER, *world(60, 98)[::2], day="tuesday", n=60)[0]
+    answers = answered(asked, X, y, qid)
+    assert both.judge(RANKER, answers).bets == first.judge(RANKER, answers).bets
+    assert len(both.asked) > len(first.asked) == len(asked)
+    # Questions of the first day stay open while the second day is answered.
+    X, y, qid = world(60, 98)
+    both, asked = first.audit(RANKER, X, qid, day="tuesday", n=60)
+    late = both.judge(RANKER, answered(asked, X, y, qid))
+    assert late.asked == first.asked
+    assert late.judge(RANKER, answers).asked == {}
+    with pytest.raises(ValueError, match=r"day must be .* a new day, got 'monday'"):
+        late.audit(RANKER, X, qid, day="monday")
+    _, one = START.audit(RANKER, X[:9], day="monday")
+    assert set(one.qid) <= {"monday"}
+
+
+@pytest.mark.parametrize(("n", "error"), [(0, ValueError), (2.5, TypeError)])
+def test_the_number_of_queries_is_a_positive_integer(n, error):
+    X, _, qid = world(20, 99)
+    with pytest.raises(error, match="n must be"):
+        START.audit(RANKER, X, qid, day="d", n=n)
+
+
+def test_judge_takes_the_tables_that_review_takes(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y, qid = world(40, 99)
+    names = np.array([f"item {row}" for row in range(len(X))])
+    monitor, asked = START.audit(RANKER, X, qid, day="d", n=40, item_id=names)
+    sign = np.sign(y[asked.left] - y[asked.right]).astype(int)
+    frame = pd.DataFrame(asked.to_dicts())[["qid", "left_id", "right_id"]]
+    words = frame.assign(label=np.array(["same", "left", "right"])[sign])
+    expected = monitor.judge(RANKER, words)
+    assert expected.bets.n == len(asked)
+    path = tmp_path / "tasks.csv"
+    asked.to_tasks(path)
+    filled = pd.read_csv(path)
+    turned = filled["left_id"].to_numpy() != asked.left_id
+    filled["label"] = np.array(["same", "left", "right"])[np.where(turned, -sign, sign)]
+    filled.to_csv(path, index=False)
+    numbers = frame.assign(label=sign)
+    for table, labels in (
+        (words.rename(columns={"left_id": "left", "right_id": "right"}), None),
+        (numbers, (-1, 0, 1)),
+        (read_answers(path), None),
+    ):
+        assert monitor.judge(RANKER, table, labels=labels).bets == expected.bets
+    with pytest.raises(ValueError, match="a label whose meaning is clear"):
+        monitor.judge(RANKER, numbers.assign(label=(sign > 0).astype(int)))
+    with pytest.raises(ValueError, match="must come from people, got the columns of"):
+        monitor.judge(RANKER, asked.to_frame())
+
+
+def test_a_model_that_was_fitted_again_is_noticed():
+    X, y, qid = world(200, 0)
+    model = Ridge().fit(X, y)
+    ranker = BALToR(model, random_state=0).fit(X, y, qid=qid)
+    monitor = Monitor.of(ranker)
+    again = pickle.loads(pickle.dumps(ranker))
+    assert monitor.update(again, X, qid, day="d").days.keys() == {"d"}
+    model.fit(X, y + 3 * X[:, 0])
+    with pytest.raises(ValueError, match="fitted or calibrated again since, it or its"):
+        monitor.update(ranker, X, qid, day="d")
+    own = PredictOnly(np.arange(float(len(X))))  # takes only these items
+    ranker = BALToR(own, random_state=0, prefit=True).fit(X, y, qid=qid)
+    assert Monitor.of(ranker).update(ranker, X, qid, day="d").probe == []
+
+
+def test_states_and_pickles_of_another_version_say_so():
+    state = START.to_dict()
+    for old in ({**state, "version": 0}, {k: state[k] for k in state if k != "bets"}):
+        with pytest.raises(ValueError, match=r"version 1 gave, .* got version"):
+            Monitor.from_dict(old)
+    # A pickle from before there were versions: the fields as they are.
+    with pytest.raises(ValueError, match="got version unknown"):
+        Monitor.__new__(Monitor).__setstate__({**vars(START)})
+    assert pickle.loads(pickle.dumps(START)).to_dict() == state
 
 
 def test_the_bound_is_what_was_certified_or_what_was_measured():
@@ -266,10 +361,10 @@ def test_a_certified_discordance_is_watched_as_such():
 def test_an_audit_of_the_discordance_asks_about_any_pairs():
     X, _, qid = world(60, 99)
     monitor = Monitor.of(CERTIFIED)
-    _, asked = monitor.audit(CERTIFIED, X, qid, n=40)
+    _, asked = monitor.audit(CERTIFIED, X, qid, day="d", n=40)
     queries, counts = np.unique(asked.qid, return_counts=True)
     assert queries.size == 40
-    sizes = np.array([(qid == query).sum() for query in queries])
+    sizes = np.array([(qid == int(name.split(": ")[1])).sum() for name in queries])
     np.testing.assert_array_equal(
         counts, np.minimum(sizes * (sizes - 1) // 2, monitor.draws)
     )
@@ -302,7 +397,7 @@ def test_drawn_pairs_that_differ_have_the_discordance_of_their_query(n_drawn):
 
 def test_a_query_counts_when_all_its_questions_are_answered():
     X, y, qid = world(60, 99)
-    monitor, asked = Monitor.of(CERTIFIED).audit(CERTIFIED, X, qid, n=1)
+    monitor, asked = Monitor.of(CERTIFIED).audit(CERTIFIED, X, qid, day="d", n=1)
     answers = answered(asked, X, y, qid)
     assert len(answers) > 1
     first = monitor.judge(CERTIFIED, answers[:1])
@@ -321,7 +416,7 @@ def test_ties_that_hide_the_discordance_count_for_the_ranker():
     monitor = replace(Monitor.of(CERTIFIED), draws=3)
     for n_items, excess in ((2, 0.0), (4, -0.12)):
         X = np.linspace(-9, 9, n_items)[:, None]
-        audited, asked = monitor.audit(CERTIFIED, X)
+        audited, asked = monitor.audit(CERTIFIED, X, day="d")
         assert len(asked) == min(3, n_items * (n_items - 1) // 2)
         audited = audited.judge(CERTIFIED, answered(asked, X, np.zeros(n_items), None))
         assert audited.bets.total == pytest.approx(excess)
@@ -332,7 +427,7 @@ def test_nothing_is_asked_where_nothing_is_decided():
     X, _, qid = world(40, 99)
     with pytest.warns(UserWarning, match="No threshold could be certified"):
         none = CERTIFIED.at_risk(0.001)
-    _, asked = Monitor.of(none).audit(none, X, qid)
+    _, asked = Monitor.of(none).audit(none, X, qid, day="d")
     assert len(asked) == 0
 
 
@@ -357,7 +452,7 @@ def test_an_audit_weighs_differing_pairs_as_the_certificate_does(wrong, most, le
         monitor = replace(Monitor.of(ranker, random_state=seed), bound=true)
         for k in range(10):
             X, y, qid = of_two_kinds(60, 10**6 + 100 * seed + k)
-            monitor, asked = monitor.audit(ranker, X, qid + 1000 * k, n=60)
+            monitor, asked = monitor.audit(ranker, X, qid, day=f"d{k}", n=60)
             answers = answered(asked, X, y, qid, wrong=wrong, seed=100 * seed + k)
             monitor = monitor.judge(ranker, answers)
         alarms.append(monitor.alarm)
@@ -385,7 +480,7 @@ def test_answers_that_raise_an_alarm_belong_to_the_last_day():
         (START, "before the first day"),
         (week(START, n_days=2), "day 2"),
     ):
-        monitor, asked = start.audit(RANKER, X, qid, n=60)
+        monitor, asked = start.audit(RANKER, X, qid, day="d", n=60)
         monitor = monitor.judge(RANKER, answered(asked, X, y, qid, wrong=1.0))
         assert monitor.peaks[1] > 20 > monitor.peaks[0]
         assert monitor.message.startswith(f"alarm since {since}: ")
@@ -399,7 +494,7 @@ def test_another_ranker_is_refused():
     X, _, qid = world(20, 1)
     for call in (
         lambda: START.update(other, X, qid, day="x"),
-        lambda: START.audit(RANKER.at_coverage(0.5), X, qid),
+        lambda: START.audit(RANKER.at_coverage(0.5), X, qid, day="d"),
         lambda: START.judge(other, []),
     ):
         with pytest.raises(ValueError, match="must be the one that is watched"):
