@@ -134,6 +134,9 @@ class OnlineMultilabelRanker(MultilabelRanker):
         Samples seen.
     n_labels_ : int
         Number of labels.
+    label_names_ : list of length n_labels, or None
+        Names of the columns of y, where it had any. Later frames are put into this
+        order; other names are refused.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -344,7 +347,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
                 # Rank 1 is the best, and so is the highest score.
                 scores[:] = -expert
             elif is_fitted(expert):
-                scores[:] = label_scores(expert, X, self.n_labels_)
+                scores[:] = label_scores(expert, X, self.n_labels_, self.label_names_)
         return advice
 
     def _scores(self, X: Any) -> FloatArray:

@@ -31,6 +31,8 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_real,
     check_row_order,
+    listed,
+    names_of_columns,
     shown,
 )
 from skrank_abstain._warnings import warn_user
@@ -42,6 +44,7 @@ from skrank_abstain.multilabel._losses import (
     misordered_share,
     rank_labels,
 )
+from skrank_abstain.scorers import last_step
 
 
 class MultilabelRanker(Saved, BaseEstimator):
@@ -53,6 +56,7 @@ class MultilabelRanker(Saved, BaseEstimator):
     """
 
     n_labels_: int
+    label_names_: list[Any] | None = None  # older saved rankers have none
 
     @abstractmethod
     def _scores(self, X: Any) -> FloatArray:
@@ -72,10 +76,19 @@ class MultilabelRanker(Saved, BaseEstimator):
             )
         check_row_order(X, y=y)
         X = self._check_features(X, reset=reset)
+        if reset:
+            self.label_names_ = names_of_columns(y)
         n_labels = None if reset else self.n_labels_
-        relevance = check_label_matrix(y, "y", (X.shape[0], n_labels))
+        relevance = self._relevance(y, (X.shape[0], n_labels))
         self.n_labels_ = relevance.shape[1]
         return X, relevance
+
+    def _relevance(self, y: Any, shape: tuple[int, int | None]) -> FloatArray:
+        """Return checked relevance with its labels in the order of ``fit``."""
+        names = names_of_columns(y)
+        if names is not None and self.label_names_ is not None:
+            y = _safe_indexing(y, order_of_labels(names, self.label_names_), axis=1)
+        return check_label_matrix(y, "y", shape)
 
     def _check_samples(self, X: Any) -> Any:
         check_is_fitted(self, "n_labels_")
@@ -158,7 +171,7 @@ class MultilabelRanker(Saved, BaseEstimator):
         """Return scores and relevance of labelled samples."""
         check_row_order(X, y=y)
         scores = np.ascontiguousarray(self.decision_function(X))
-        return scores, check_label_matrix(y, "y", scores.shape)
+        return scores, self._relevance(y, scores.shape)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -171,8 +184,22 @@ class MultilabelRanker(Saved, BaseEstimator):
         return tags
 
 
-def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
-    """Return a score of each label of each sample.
+def order_of_labels(given: list[Any], known: list[Any]) -> list[int]:
+    """Return the positions of known labels among given ones, which are the same."""
+    place = {name: position for position, name in enumerate(given)}
+    if len(place) < len(given) or place.keys() != set(known):
+        raise ValueError(
+            "y must name each label once, and the same labels wherever it is given, "
+            f"got {listed(given)} where {listed(known)} are known. Rename or select "
+            "its columns, or pass y.to_numpy(), which goes by position."
+        )
+    return [place[name] for name in known]
+
+
+def label_scores(
+    estimator: Any, X: Any, n_labels: int, names: Any = None
+) -> FloatArray:
+    """Return a score of each label of each sample, in the order of ``names``.
 
     They come from ``decision_function`` if the fitted estimator has one, otherwise from
     ``predict_proba`` (one matrix of probabilities, or a list with a matrix of class
@@ -204,6 +231,9 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
         scores = np.asarray(estimator.predict(X))
     if scores.ndim == 1 and n_labels == 1:
         scores = scores[:, None]
+    known = getattr(last_step(estimator), "label_names_", None)
+    if names is not None and known is not None:
+        scores = scores[:, order_of_labels(known, names)]
     return check_label_matrix(scores, "the estimator's scores", (None, n_labels))
 
 
@@ -275,6 +305,9 @@ class LinearMultilabelRanker(MultilabelRanker):
         Iterations of the optimiser.
     n_labels_ : int
         Number of labels.
+    label_names_ : list of length n_labels, or None
+        Names of the columns of y, where it had any. Later frames are put into this
+        order; other names are refused.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -483,6 +516,9 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         to the one below.
     n_labels_ : int
         Number of labels.
+    label_names_ : list of length n_labels, or None
+        Names of the columns of y, where it had any. Later frames are put into this
+        order; other names are refused.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

@@ -18,7 +18,6 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_fraction,
-    check_row_order,
 )
 from skrank_abstain.estimators import BALToR, ModelWrapper
 from skrank_abstain.intake import (
@@ -34,6 +33,7 @@ from skrank_abstain.multilabel._losses import check_label_matrix
 from skrank_abstain.multilabel._ranker import MultilabelRanker, label_scores
 from skrank_abstain.pairs import PairDecisions, Ranking, check_item_id, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
+from skrank_abstain.scorers import last_step
 from skrank_abstain.selection import PairTotals
 
 
@@ -196,6 +196,9 @@ default="misranking"
         Whether the estimator was used as it was.
     n_labels_ : int
         Number of labels.
+    label_names_ : list of length n_labels, or None
+        Names of the columns of y, where it had any. Later frames are put into this
+        order; other names are refused.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -303,11 +306,13 @@ default="misranking"
             ),
             lambda model, rows: clone(model).fit(_safe_indexing(X, rows), labels[rows]),
         )
+        known = getattr(last_step(self.estimator_), "label_names_", None)
+        self.label_names_ = self.label_names_ or known
         samples = group_queries(np.arange(X.shape[0]), X.shape[0])
         hashes = hash_rows(X)
         self._fit_rows = find_repeats(hashes, samples, rows, relevance)
         warn_of_repeats(self._fit_rows, unit="sample")
-        scores = label_scores(self.estimator_, _safe_indexing(X, rows), self.n_labels_)
+        scores = self._scores(_safe_indexing(X, rows))
         items = to_items(scores, relevance[rows])
         # BALToR gets the scores as a column and never sees X.
         ranker = BALToR(
@@ -348,7 +353,8 @@ default="misranking"
         return other
 
     def _scores(self, X: Any) -> FloatArray:
-        return label_scores(self.estimator_, X, self.n_labels_)
+        names = self.label_names_
+        return label_scores(self.estimator_, X, self.n_labels_, names)
 
     def to_items(self, X: Any, y: Any = None) -> LabelItems:
         """Return the labels of samples as items, for tools that know queries.
@@ -365,8 +371,9 @@ default="misranking"
             ``ranker.selective_ranker_.evaluate(*ranker.to_items(X, y))``, and displays'
             ``from_estimator`` likewise.
         """
-        check_row_order(X, y=y)
-        return to_items(self.decision_function(X), y)
+        if y is None:
+            return to_items(self.decision_function(X))
+        return to_items(*self._labelled(X, y))
 
     def predict_pairs(self, X: Any, *, pairs: ArrayLike | None = None) -> PairDecisions:
         """Decide pairs of labels.
@@ -383,7 +390,8 @@ default="misranking"
         -------
         decisions : PairDecisions
             ``left`` and ``right`` count items ``sample * n_labels + label``; ``qid`` is
-            the position of the sample.
+            the position of the sample; ``left_id`` and ``right_id`` are the names of
+            the labels, where ``y`` had any.
 
         Raises
         ------
@@ -391,7 +399,15 @@ default="misranking"
             If columns do not match ``fit``, or pairs are of no such items.
         """
         items = self.to_items(X)
-        return self.selective_ranker_.predict_pairs(items.X, items.qid, pairs=pairs)
+        names = self._names_of(items, self.label_names_)
+        return self.selective_ranker_.predict_pairs(
+            items.X, qid=items.qid, pairs=pairs, item_id=names
+        )
+
+    def _names_of(self, items: LabelItems, names: Any) -> Any:
+        # All samples have the same labels, so checking one is enough.
+        known = check_item_id(names, group_queries(None, self.n_labels_))
+        return None if known is None else known[items.X[:, 1].astype(np.int64)]
 
     def abstain(self, X: Any, *, pairs: ArrayLike | None = None) -> BoolArray:
         """Return which pairs of labels go to a person: one value per *pair*.
@@ -415,8 +431,8 @@ default="misranking"
         ----------
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
         item_id : array-like of shape (n_labels,), default=None
-            Names of the labels: any hashable values, each once. Their columns in
-            ``y`` by default.
+            Names of the labels: any hashable values, each once. By default those of
+            the columns of ``y``, or their positions.
 
         Returns
         -------
@@ -431,11 +447,9 @@ default="misranking"
         """
         items = self.to_items(X)
         if item_id is None:
-            item_id = np.arange(self.n_labels_)
-        # All samples have the same labels, so checking one is enough.
-        names: Any = check_item_id(item_id, group_queries(None, self.n_labels_))
-        every = np.tile(names, items.qid.size // self.n_labels_)
-        return self.selective_ranker_.ranking(items.X, items.qid, item_id=every)
+            item_id = self.label_names_ or range(self.n_labels_)
+        names = self._names_of(items, item_id)
+        return self.selective_ranker_.ranking(items.X, qid=items.qid, item_id=names)
 
     def rank_intervals(self, X: Any) -> IntArray:
         """Return the best and the worst rank of each label that remain possible.
@@ -451,7 +465,7 @@ default="misranking"
             from them, leave open.
         """
         items = self.to_items(X)
-        intervals = self.selective_ranker_.rank_intervals(items.X, items.qid)
+        intervals = self.selective_ranker_.rank_intervals(items.X, qid=items.qid)
         # Items stand sample by sample, n_labels of each.
         return intervals.reshape(-1, self.n_labels_, 2)
 
@@ -496,7 +510,7 @@ default="misranking"
         skrank_abstain.metrics.correctness_completeness_score : With intervals.
         """
         items = self.to_items(X, y)
-        decisions = self.selective_ranker_.predict_pairs(items.X, items.qid)
+        decisions = self.selective_ranker_.predict_pairs(items.X, qid=items.qid)
         truth = np.sign(items.y[decisions.left] - items.y[decisions.right])
         correctness, completeness = correctness_completeness_score(
             truth.astype(np.int64), decisions.label, decisions.accepted
