@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, _safe_indexing, get_tags
@@ -201,14 +201,14 @@ def label_scores(
 ) -> FloatArray:
     """Return a score of each label of each sample, in the order of ``names``.
 
-    They come from ``decision_function`` if the fitted estimator has one, otherwise from
-    ``predict_proba`` (one matrix of probabilities, or a list with a matrix of class
-    probabilities for each label, whose expected class is the score), otherwise from
-    ``predict``.
+    They come from ``predict_proba`` if the fitted estimator has it (one matrix of
+    probabilities, or a list with a matrix of class probabilities for each label, whose
+    expected class is the score), otherwise from ``decision_function``, otherwise from
+    ``predict`` of an estimator that is not a classifier.
     """
-    if hasattr(estimator, "decision_function"):
-        scores = np.asarray(estimator.decision_function(X))
-    elif hasattr(estimator, "predict_proba"):
+    model = last_step(estimator)
+    # Probabilities first: they place labels that never, or always, occurred.
+    if hasattr(estimator, "predict_proba"):
         proba = estimator.predict_proba(X)
         if isinstance(proba, list):
             # After partial_fit, only the parts of a MultiOutputClassifier have them.
@@ -227,11 +227,26 @@ def label_scores(
             if n_labels == 1 and scores.ndim == 2 and scores.shape[1] > 1:
                 # A single label has one column per class.
                 scores = scores @ np.asarray(estimator.classes_, dtype=np.float64)
+    elif hasattr(estimator, "decision_function"):
+        scores = np.asarray(estimator.decision_function(X))
+        parts = getattr(model, "estimators_", ())
+        if any(type(part).__name__ == "_ConstantPredictor" for part in parts):
+            raise ValueError(
+                "y must have relevant and irrelevant samples of each label to train "
+                f"{shown(model)}: its decision_function puts other labels anywhere. "
+                "Leave them out, or take a classifier with predict_proba."
+            )
+    elif hasattr(model, "__sklearn_tags__") and is_classifier(model):
+        raise TypeError(
+            "estimator must have predict_proba or decision_function if it is a "
+            f"classifier, got {shown(model)}: 0/1 labels are no scores. Wrap its "
+            "classifier in sklearn.calibration.CalibratedClassifierCV."
+        )
     else:
         scores = np.asarray(estimator.predict(X))
     if scores.ndim == 1 and n_labels == 1:
         scores = scores[:, None]
-    known = getattr(last_step(estimator), "label_names_", None)
+    known = getattr(model, "label_names_", None)
     if names is not None and known is not None:
         scores = scores[:, order_of_labels(known, names)]
     return check_label_matrix(scores, "the estimator's scores", (None, n_labels))

@@ -161,8 +161,8 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
     ----------
     estimator : object
         A fitted or unfitted multilabel ranker of this package, or any estimator of
-        several outputs with ``decision_function``, ``predict_proba`` (one matrix or a
-        list with one per label) or ``predict``.
+        several outputs with ``predict_proba`` (one matrix or a list with one per
+        label), ``decision_function`` or, if it is no classifier, ``predict``.
     coverage : float, default=0.8
         Target share of accepted pairs of labels, in (0, 1].
     tie_model : str or TieModel, default="graded_relevance"

@@ -5,8 +5,14 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 from skrank_abstain.multilabel import (
     LinearMultilabelRanker,
@@ -126,3 +132,45 @@ def test_names_of_a_fitted_model_hold(data):
     expert = [("linear", FrozenEstimator(linear))]
     online = [OnlineMultilabelRanker(expert).fit(X, each) for each in (y, y[MOVED])]
     assert online[0].expected_loss_ == online[1].expected_loss_
+
+
+@pytest.mark.filterwarnings("ignore:Label .* is present in all training examples")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "model",
+    [
+        OneVsRestClassifier(LogisticRegression(max_iter=1000)),
+        make_pipeline(StandardScaler(), OneVsRestClassifier(LogisticRegression())),
+        RandomForestClassifier(30, random_state=0),
+        ThresholdDecompositionRanker(LogisticRegression(max_iter=1000)),
+        LinearMultilabelRanker(),
+    ],
+    ids=by_type,
+)
+def test_a_label_that_never_occurs_ranks_last(data, model):
+    X, y = data[0], data[1].to_numpy().copy()
+    y[:, 2] = 0
+    ranker = SelectiveMultilabelRanker(model, random_state=0).fit(X[:350], y[:350])
+    scores = ranker.decision_function(X[350:])
+    assert (scores[:, 2] == scores.min(axis=1)).all()
+    y[:, 2] = 1
+    always = ranker.fit(X[:350], y[:350]).decision_function(X[350:])
+    assert (always[:, 2] == always.max(axis=1)).all()
+
+
+@pytest.mark.filterwarnings("ignore:Label .* is present in all training examples")
+def test_models_whose_scores_place_no_label_are_refused(data):
+    X, y = data[0], data[1].to_numpy().copy()
+    labels = MultiOutputClassifier(LinearSVC())
+    with pytest.raises(
+        TypeError, match=r"MultiOutputClassifier.*0/1 labels are no sco"
+    ):
+        SelectiveMultilabelRanker(labels, random_state=0).fit(X, y)
+    learner = MultiOutputClassifier(SGDClassifier(random_state=0))
+    with pytest.raises(TypeError, match="0/1 labels are no scores"):
+        OnlineMultilabelRanker([("margins", learner)]).fit(X, y)
+    margins = OneVsRestClassifier(LinearSVC())
+    SelectiveMultilabelRanker(margins, random_state=0).fit(X, y)
+    y[:, 2] = 0
+    with pytest.raises(ValueError, match="relevant and irrelevant samples of each lab"):
+        SelectiveMultilabelRanker(margins, random_state=0).fit(X, y)
