@@ -2,7 +2,7 @@
 
 import copy
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_fraction,
+    shown,
 )
 from skrank_abstain.estimators import BALToR, ModelWrapper
 from skrank_abstain.intake import (
@@ -325,7 +326,8 @@ default="misranking"
         )
         ranker._rows_are_items = False  # they are scores
         # With one sample, a scalar qid says that the rows are one query.
-        self._take(ranker.fit(items.X, items.y, items.qid if rows.size > 1 else 0))
+        qid = items.qid if rows.size > 1 else 0
+        self._take(ranker.fit(items.X, items.y, qid=qid))
         return self
 
     def _take(self, ranker: BALToR) -> None:
@@ -356,7 +358,7 @@ default="misranking"
         names = self.label_names_
         return label_scores(self.estimator_, X, self.n_labels_, names)
 
-    def to_items(self, X: Any, y: Any = None) -> LabelItems:
+    def to_items(self, X: Any, y: Any = None, qid: None = None) -> LabelItems:
         """Return the labels of samples as items, for tools that know queries.
 
         Parameters
@@ -364,13 +366,18 @@ default="misranking"
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
         y : array-like or sparse matrix of shape (n_samples, n_labels), default=None
             Relevance, higher is better.
+        qid : None
+            Each sample is a query. For tools that pass on a ``qid``.
 
         Returns
         -------
         items : LabelItems
-            ``ranker.selective_ranker_.evaluate(*ranker.to_items(X, y))``, and displays'
-            ``from_estimator`` likewise.
+            Of the ranker ``selective_ranker_``. Scorers and displays take X and y.
         """
+        if qid is not None:
+            raise ValueError(
+                f"qid must be None, since each sample is a query, got {shown(qid)}."
+            )
         if y is None:
             return to_items(self.decision_function(X))
         return to_items(*self._labelled(X, y))
@@ -408,6 +415,20 @@ default="misranking"
         # All samples have the same labels, so checking one is enough.
         known = check_item_id(names, group_queries(None, self.n_labels_))
         return None if known is None else known[items.X[:, 1].astype(np.int64)]
+
+    def pair_proba(self, X: Any, *, pairs: ArrayLike | None = None) -> FloatArray:
+        """Return the probabilities of the labels -1, 0, +1 of each pair.
+
+        Parameters
+        ----------
+        X, pairs
+            As in ``predict_pairs``.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, 3), float64
+        """
+        return cast("FloatArray", self.predict_pairs(X, pairs=pairs).proba)
 
     def abstain(self, X: Any, *, pairs: ArrayLike | None = None) -> BoolArray:
         """Return which pairs of labels go to a person: one value per *pair*.
@@ -469,7 +490,7 @@ default="misranking"
         # Items stand sample by sample, n_labels of each.
         return intervals.reshape(-1, self.n_labels_, 2)
 
-    def evaluate(self, X: Any, y: ArrayLike) -> PairTotals:
+    def evaluate(self, X: Any, y: ArrayLike, qid: None = None) -> PairTotals:
         """Add up, sample by sample, what happens to labelled pairs.
 
         Parameters
@@ -477,6 +498,8 @@ default="misranking"
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Relevance, higher is better.
+        qid : None
+            As in ``to_items``.
 
         Returns
         -------
@@ -485,7 +508,8 @@ default="misranking"
             the samples.
         """
         check_is_fitted(self, "selective_ranker_")
-        return self.selective_ranker_.evaluate(*self.to_items(X, y))
+        items = self.to_items(X, y, qid)
+        return self.selective_ranker_.evaluate(items.X, items.y, qid=items.qid)
 
     def correctness_completeness(self, X: Any, y: ArrayLike) -> tuple[float, float]:
         """Return the correctness of the accepted orders and their completeness.
@@ -536,7 +560,7 @@ default="misranking"
         """
         items = self.to_items(X, y)
         ranker = self.selective_ranker_
-        scored = ranker._scored(items.X, items.qid)
+        scored = ranker._scored(items.X, qid=items.qid)
         hashes = hash_rows(self._check_samples(X))
         n_samples = items.qid.size // self.n_labels_
         samples = group_queries(np.arange(n_samples), n_samples)
@@ -558,9 +582,8 @@ default="misranking"
         """Return the selective accuracy: correct predictions among accepted pairs.
 
         Not for the choice of a threshold: a search over ``coverage`` by this score, the
-        default of every search, takes the lowest one. `selective_utility` of
-        `skrank_abstain.metrics` does not, given `selective_ranker_` and the items that
-        ``to_items(X, y)`` returns.
+        default of every search, takes the lowest one. ``selective_utility(cost)`` of
+        `skrank_abstain.metrics` does not.
 
         Higher is better, in [0, 1].
 
@@ -581,4 +604,5 @@ default="misranking"
             If no pair is accepted.
         """
         check_is_fitted(self, "selective_ranker_")
-        return self.selective_ranker_.score(*self.to_items(X, y))
+        items = self.to_items(X, y)
+        return self.selective_ranker_.score(items.X, items.y, qid=items.qid)

@@ -4,16 +4,32 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from skrank_abstain.displays import (
+    ClassFractionDisplay,
+    CoverageDisplay,
+    PairReliabilityDisplay,
+    RankIntervalDisplay,
+    RiskCoverageDisplay,
+)
+from skrank_abstain.metrics import (
+    accuracy_at_coverage,
+    coverage_at_risk,
+    neg_aurc_scorer,
+    neg_place_width,
+    selective_utility,
+)
 from skrank_abstain.multilabel import (
     LinearMultilabelRanker,
     OnlineMultilabelRanker,
@@ -174,3 +190,83 @@ def test_models_whose_scores_place_no_label_are_refused(data):
     y[:, 2] = 0
     with pytest.raises(ValueError, match="relevant and irrelevant samples of each lab"):
         SelectiveMultilabelRanker(margins, random_state=0).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def selective(data):
+    X, y = data
+    model = ThresholdDecompositionRanker(LogisticRegression(max_iter=1000))
+    return SelectiveMultilabelRanker(model, random_state=0).fit(X[:350], y[:350])
+
+
+def test_scorers_take_samples_and_their_labels(data, selective):
+    X, y = data[0][350:], data[1][350:]
+    items = selective.to_items(X, y)
+    inner = selective.selective_ranker_
+    scorers = [
+        selective_utility(0.2),
+        neg_aurc_scorer,
+        accuracy_at_coverage(0.5),
+        coverage_at_risk(0.1),
+        neg_place_width(0.8),
+    ]
+    for scorer in scorers:
+        want = scorer(inner, items.X, items.y, qid=items.qid)
+        assert scorer(selective, X, y) == want
+        assert scorer(selective, X, y[MOVED]) == want
+    with pytest.raises(ValueError, match="qid must be None, since each sample is a qu"):
+        neg_aurc_scorer(selective, X, y, qid=np.arange(len(X)))
+
+
+@pytest.mark.parametrize("routing", [True, False])
+def test_a_search_by_scorers(data, routing):
+    X, y = data
+    pipeline = make_pipeline(
+        StandardScaler(),
+        SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0),
+    )
+    grid = {"selectivemultilabelranker__estimator__alpha": [1e3, 0.01]}
+    with sklearn.config_context(enable_metadata_routing=routing):
+        for scoring in (neg_aurc_scorer, selective_utility(0.2)):
+            search = GridSearchCV(pipeline, grid, scoring=scoring, cv=2).fit(X, y)
+            scores = search.cv_results_["mean_test_score"]
+            # With so strong a penalty, all samples get nearly the same order.
+            assert scores[1] > scores[0]
+            assert scoring(search, X, y) == scoring(search.best_estimator_, X, y)
+
+
+def test_displays_take_samples_and_their_labels(data, selective):
+    pytest.importorskip("matplotlib")
+    X, y = data[0][350:], data[1][350:]
+    items = selective.to_items(X, y)
+    inner = selective.selective_ranker_
+    options = {"n_resamples": 5, "random_state": 0}
+    curve, want = (
+        RiskCoverageDisplay.from_estimator(*each, **options)
+        for each in ((selective, X, y[MOVED]), (inner, items.X, items.y, items.qid))
+    )
+    assert np.array_equal(curve.selective_risk, want.selective_risk)
+    assert np.array_equal(curve.band, want.band)
+    shares = CoverageDisplay.from_estimator(selective, X, y, coverages=[0.3, 0.8])
+    assert shares.coverage[1] == selective.evaluate(X, y).coverage
+    fraction = ClassFractionDisplay.from_estimator(selective, X, y)
+    assert fraction.coverage[-1] == 1
+    reliability = PairReliabilityDisplay.from_estimator(selective, X, y)
+    assert reliability.figure_ is not None
+    places = RankIntervalDisplay.from_estimator(selective, X, y, query=3)
+    assert np.array_equal(
+        np.sort(places.intervals, axis=0),
+        np.sort(selective.rank_intervals(X[3:4])[0], axis=0),
+    )
+
+
+def test_methods_agree_with_the_other_rankers(data, selective):
+    X, y = data[0][350:], data[1][350:]
+    decisions = selective.predict_pairs(X)
+    assert np.array_equal(selective.pair_proba(X), decisions.proba)
+    some = selective.pair_proba(X, pairs=[[0, 1], [7, 6]])
+    assert np.array_equal(some[1], selective.pair_proba(X, pairs=[[6, 7]])[0, ::-1])
+    totals = selective.evaluate(X, y, qid=None)
+    assert totals.pairs.tolist() == [10] * len(X)
+    with pytest.raises(ValueError, match="qid must be None"):
+        selective.evaluate(X, y, qid=np.arange(len(X)))
