@@ -336,7 +336,7 @@ def find_ranker(
         return find_ranker(estimator[-1], X, y, qid, needs, remedy=remedy)
     if hasattr(estimator, "to_items"):
         X, y, qid = estimator.to_items(X, y, qid)
-        return find_ranker(estimator.selective_ranker_, X, y, qid, needs, remedy=remedy)
+        estimator = estimator.selective_ranker_
     if hasattr(estimator, needs):
         return estimator, X, y, qid
     if hasattr(estimator, "best_estimator_"):

@@ -29,7 +29,7 @@ from skrank_abstain._validation import (
     check_positive_int,
     shown,
 )
-from skrank_abstain.multilabel._losses import misordered_share, rank_labels
+from skrank_abstain.multilabel._losses import losses_of_known, misordered_share
 from skrank_abstain.multilabel._ranker import MultilabelRanker, label_scores
 from skrank_abstain.scorers import is_fitted
 
@@ -321,7 +321,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         if callable(self.loss):
             values = np.asarray(self.loss(relevance, scores), dtype=np.float64)
         else:
-            values = misordered_share(rank_labels(relevance, scores, average=True))
+            values = losses_of_known(misordered_share, relevance, scores)
         if values.shape != relevance.shape[:1]:
             raise ValueError(
                 f"loss must return one value per sample, {relevance.shape[0]}, as "

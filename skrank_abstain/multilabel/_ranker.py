@@ -39,10 +39,11 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.multilabel._losses import (
     TOP_LOSSES,
     check_label_matrix,
+    check_label_relevance,
     check_top,
     label_ranks,
+    losses_of_known,
     misordered_share,
-    rank_labels,
 )
 from skrank_abstain.scorers import last_step
 
@@ -57,6 +58,8 @@ class MultilabelRanker(Saved, BaseEstimator):
 
     n_labels_: int
     label_names_: list[Any] | None = None  # older saved rankers have none
+    #: Whether ``fit`` needs a known value of each label.
+    _learns_each_label = False
 
     @abstractmethod
     def _scores(self, X: Any) -> FloatArray:
@@ -79,16 +82,20 @@ class MultilabelRanker(Saved, BaseEstimator):
         if reset:
             self.label_names_ = names_of_columns(y)
         n_labels = None if reset else self.n_labels_
-        relevance = self._relevance(y, (X.shape[0], n_labels))
+        relevance = self._relevance(
+            y, (X.shape[0], n_labels), every=reset and self._learns_each_label
+        )
         self.n_labels_ = relevance.shape[1]
         return X, relevance
 
-    def _relevance(self, y: Any, shape: tuple[int, int | None]) -> FloatArray:
+    def _relevance(self, y: Any, shape: Any, **rules: bool) -> FloatArray:
         """Return checked relevance with its labels in the order of ``fit``."""
         names = names_of_columns(y)
         if names is not None and self.label_names_ is not None:
             y = _safe_indexing(y, order_of_labels(names, self.label_names_), axis=1)
-        return check_label_matrix(y, "y", shape)
+        if hasattr(y, "iloc"):
+            y = y.to_numpy(na_value=np.nan)
+        return check_label_relevance(y, shape, **rules)
 
     def _check_samples(self, X: Any) -> Any:
         check_is_fitted(self, "n_labels_")
@@ -157,15 +164,14 @@ class MultilabelRanker(Saved, BaseEstimator):
         Returns
         -------
         share : float
-            Of the pairs of labels of different relevance, averaged over samples;
+            Of the pairs of labels of different known relevance, averaged over samples;
             equal scores count half, and a sample whose labels are all equally relevant
             counts 1. For 0/1 relevance and distinct scores one minus scikit-learn's
             ``label_ranking_loss``.
         """
         scores, relevance = self._labelled(X, y)
         # Each sample counts alike, as in scikit-learn's label_ranking_loss.
-        ranked = rank_labels(relevance, scores, average=True)
-        return float(1.0 - misordered_share(ranked).mean())
+        return float(1.0 - losses_of_known(misordered_share, relevance, scores).mean())
 
     def _labelled(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
         """Return scores and relevance of labelled samples."""
@@ -208,6 +214,8 @@ def label_scores(
     """
     model = last_step(estimator)
     # Probabilities first: they place labels that never, or always, occurred.
+    parts = getattr(model, "estimators_", ())
+    is_constant = any(type(part).__name__ == "_ConstantPredictor" for part in parts)
     if hasattr(estimator, "predict_proba"):
         proba = estimator.predict_proba(X)
         if isinstance(proba, list):
@@ -224,28 +232,16 @@ def label_scores(
             scores = np.stack(expected, axis=1)
         else:
             scores = np.asarray(proba)
-            if n_labels == 1 and scores.ndim == 2 and scores.shape[1] > 1:
-                # A single label has one column per class.
-                scores = scores @ np.asarray(estimator.classes_, dtype=np.float64)
-    elif hasattr(estimator, "decision_function"):
+    elif hasattr(estimator, "decision_function") and not is_constant:
         scores = np.asarray(estimator.decision_function(X))
-        parts = getattr(model, "estimators_", ())
-        if any(type(part).__name__ == "_ConstantPredictor" for part in parts):
-            raise ValueError(
-                "y must have relevant and irrelevant samples of each label to train "
-                f"{shown(model)}: its decision_function puts other labels anywhere. "
-                "Leave them out, or take a classifier with predict_proba."
-            )
     elif hasattr(model, "__sklearn_tags__") and is_classifier(model):
         raise TypeError(
-            "estimator must have predict_proba or decision_function if it is a "
-            f"classifier, got {shown(model)}: 0/1 labels are no scores. Wrap its "
-            "classifier in sklearn.calibration.CalibratedClassifierCV."
+            "estimator must have predict_proba, or decision_function and no label that "
+            f"never or always occurs in training, got {shown(model)}, whose values do "
+            "not place the labels. Wrap its classifier in CalibratedClassifierCV."
         )
     else:
         scores = np.asarray(estimator.predict(X))
-    if scores.ndim == 1 and n_labels == 1:
-        scores = scores[:, None]
     known = getattr(model, "label_names_", None)
     if names is not None and known is not None:
         scores = scores[:, order_of_labels(known, names)]
@@ -366,6 +362,8 @@ class LinearMultilabelRanker(MultilabelRanker):
            [2, 1, 3]])
     """
 
+    _learns_each_label = True
+
     def __init__(
         self,
         *,
@@ -388,7 +386,7 @@ class LinearMultilabelRanker(MultilabelRanker):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Relevance, higher is better: 0/1, grades, or real numbers, of which only
-            the order within a sample matters.
+            the order within a sample matters. NaN: unknown, its pairs do not count.
 
         Returns
         -------
@@ -586,6 +584,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
     """
 
     thresholds_: IntArray | FloatArray
+    _learns_each_label = True
 
     def __init__(
         self,
@@ -615,7 +614,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
             fitted, and nothing reads its values.
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Relevance, higher is better: 0/1 or grades; any numbers with
-            ``thresholds="rank"``.
+            ``thresholds="rank"``. NaN: unknown, left out; only for grades.
 
         Returns
         -------
@@ -659,7 +658,8 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
     ) -> tuple[Iterator[FloatArray], FloatArray | None]:
         """Set thresholds and votes; return the targets of each, and weights."""
         if self.thresholds == "grade":
-            grades = np.unique(relevance)
+            unknown = np.isnan(relevance)
+            grades = np.unique(relevance[~unknown])
             if grades.size > MOST_GRADES:
                 raise ValueError(
                     f"y must have at most {MOST_GRADES} different values with "
@@ -669,7 +669,9 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
             # sum_k (g_k - g_{k-1}) P(y >= g_k | x) = E[y | x] - g_0, by which labels
             # are best ordered (thresholds as in Frank and Hall 2001).
             self.thresholds_, self.vote_weights_ = grades[1:], np.diff(grades)
-            return ((relevance >= g).astype(np.float64) for g in grades[1:]), None
+            return (np.where(unknown, np.nan, relevance >= g) for g in grades[1:]), None
+        # An unknown label may be among the most relevant.
+        check_label_matrix(relevance, "y with thresholds='rank'")
         # All labels are among the n_labels best, so there is nothing to learn.
         last = min(p, max(self.n_labels_ - 1, 1))
         # H_i^j for all j <= p, or for j = p alone: learnability of the two families of
@@ -710,11 +712,11 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         p = check_top(self.p, self.n_labels_, "loss", self.loss)
         loss = TOP_LOSSES[self.loss]
         got, worst = (
-            float(loss(rank_labels(relevance, by, average=True), p).sum())
+            float(losses_of_known(lambda ranked: loss(ranked, p), relevance, by).sum())
             for by in (scores, -relevance)
         )
         # Relevance that is equal up to rounding has no order to lose.
-        rounding = 1e-12 * float(np.abs(relevance).sum())
+        rounding = 1e-12 * float(np.nansum(np.abs(relevance)))
         return 1.0 - got / worst if worst > rounding else 1.0
 
     def __sklearn_tags__(self) -> Tags:
@@ -740,15 +742,19 @@ def _fit_problem(
     weight: FloatArray | None,
     weight_name: str | None,
 ) -> Any:
-    """Fit a clone to one target in [0, 1], or return the target if it is constant."""
-    some = np.ones(target.size, dtype=bool) if weight is None else weight > 0
+    """Fit a clone to one target in [0, 1], or return the target if it is constant.
+
+    Samples whose target is NaN are left out.
+    """
+    some = ~np.isnan(target) if weight is None else weight > 0
     # Classifiers refuse a single class; the constant target is the best prediction.
     if np.ptp(target[some]) == 0:
         return float(target[some][0])
     inside, outside = (np.flatnonzero(some & part) for part in (target > 0, target < 1))
     # No target is shared: each row comes once, and no sample_weight is needed.
-    if weight is None and inside.size + outside.size == target.size:
-        return clone(estimator).fit(X, (target > 0).astype(int))
+    if weight is None and inside.size + outside.size == some.sum():
+        known = X if some.all() else _safe_indexing(X, np.flatnonzero(some))
+        return clone(estimator).fit(known, (target[some] > 0).astype(int))
     if weight_name is None:
         raise TypeError(
             "estimator must take sample_weight in fit where labels share ranks or "

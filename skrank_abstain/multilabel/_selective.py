@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
@@ -20,7 +19,7 @@ from skrank_abstain._validation import (
     check_fraction,
     shown,
 )
-from skrank_abstain.estimators import BALToR, ModelWrapper
+from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker
 from skrank_abstain.intake import (
     describe_rows,
     find_repeats,
@@ -30,7 +29,7 @@ from skrank_abstain.intake import (
     warn_of_repeats,
 )
 from skrank_abstain.metrics import correctness_completeness_score
-from skrank_abstain.multilabel._losses import check_label_matrix
+from skrank_abstain.multilabel._losses import check_label_matrix, check_label_relevance
 from skrank_abstain.multilabel._ranker import MultilabelRanker, label_scores
 from skrank_abstain.pairs import PairDecisions, Ranking, check_item_id, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
@@ -57,20 +56,22 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     scores : array-like of shape (n_samples, n_labels)
         Higher is better, from any multilabel ranker or classifier.
     y : array-like or sparse matrix of shape (n_samples, n_labels), default=None
-        Relevance, higher is better.
+        Relevance, higher is better. NaN: unknown.
 
     Returns
     -------
     items : LabelItems
         A tuple in the order in which rankers and displays take its parts; row
-        ``sample * n_labels + label`` is an item. ``X``, of shape (n_items, 2): the
-        score, and the number of the label. ``y``, of shape (n_items,): relevance, or
-        None. ``qid``, of shape (n_items,): the position of the sample.
+        ``sample * n_labels + label`` is an item; unknown ones are left out. ``X``, of
+        shape (n_items, 2): the score, and the number of the label. ``y``, of shape
+        (n_items,): relevance, or None. ``qid``, of shape (n_items,): the position of
+        the sample.
 
     Raises
     ------
     ValueError
-        If shapes differ or a value is not a finite number.
+        If shapes differ, a value is not a number or infinite, y holds -1 or nothing
+        is known about a sample.
 
     See Also
     --------
@@ -96,11 +97,15 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     array([0, 0, 1, 1])
     """
     matrix = check_label_matrix(scores, "scores")
-    # Row by row, as the scores: both checks return C-ordered matrices.
-    relevance = None if y is None else check_label_matrix(y, "y", matrix.shape).ravel()
     # The label is a feature for tie models that look at features.
     sample, label = np.indices(matrix.shape).reshape(2, -1)
-    return LabelItems(np.stack([matrix.ravel(), label], axis=1), relevance, sample)
+    items = LabelItems(np.stack([matrix.ravel(), label], axis=1), None, sample)
+    if y is None:
+        return items
+    # Row by row, as the scores: both checks return C-ordered matrices.
+    relevance = check_label_relevance(y, matrix.shape).ravel()
+    known = ~np.isnan(relevance)
+    return LabelItems(items.X[known], relevance[known], sample[known])
 
 
 class ScoreColumn(BaseEstimator):
@@ -187,7 +192,7 @@ default="misranking"
     ----------
     estimator_ : object
         The fitted estimator of the labels' scores.
-    selective_ranker_ : BALToR
+    selective_ranker_ : SelectiveRanker
         Ranker of the items that ``to_items`` returns.
     threshold_ : float
         Accepted pairs have a conditional risk of at most this.
@@ -276,8 +281,10 @@ default="misranking"
         ----------
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Goes to the estimator untouched.
-        y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Relevance, higher is better.
+        y : array-like, sparse matrix or frame of shape (n_samples, n_labels)
+            Relevance, higher is better. NaN: unknown, its pairs count nowhere; the
+            estimator has to take it, as `LinearMultilabelRanker` and
+            `ThresholdDecompositionRanker` do. Other methods match columns by name.
 
         Returns
         -------
@@ -297,8 +304,9 @@ default="misranking"
             raise ValueError(f"y must have at least 2 labels, got {relevance.shape}.")
         # Separate seeds, so that the split does not depend on later draws.
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
-        # The type is kept: 0/1 stay integers. Not every sparse format has rows to take.
-        labels = y.tocsr() if issparse(y) else np.asarray(y)
+        # Classifiers take 0/1 for classes if they are integers.
+        whole = np.array_equal(relevance, np.rint(relevance))
+        labels = relevance.astype(np.int64) if whole else relevance
         # Samples are split one by one, like the items of one query: independent.
         self.estimator_, self.prefit_, rows = self._train_or_take(
             X.shape[0],
@@ -315,13 +323,15 @@ default="misranking"
         warn_of_repeats(self._fit_rows, unit="sample")
         scores = self._scores(_safe_indexing(X, rows))
         items = to_items(scores, relevance[rows])
-        # BALToR gets the scores as a column and never sees X.
-        ranker = BALToR(
+        # It gets the scores as a column and never sees X.
+        budget = BALToR(
+            None, coverage=self.coverage, coverage_guarantee=self.coverage_guarantee
+        )
+        ranker = SelectiveRanker(
             ScoreColumn(),
-            coverage=self.coverage,
+            rule=budget._rule(),
             tie_model=self.tie_model,
             loss=self.loss,
-            coverage_guarantee=self.coverage_guarantee,
             random_state=int(seeds[1]),
         )
         ranker._rows_are_items = False  # they are scores
@@ -330,7 +340,7 @@ default="misranking"
         self._take(ranker.fit(items.X, items.y, qid=qid))
         return self
 
-    def _take(self, ranker: BALToR) -> None:
+    def _take(self, ranker: SelectiveRanker) -> None:
         self.selective_ranker_ = ranker
         self.threshold_ = ranker.threshold_
         self.coverage_ = ranker.coverage_
@@ -352,6 +362,26 @@ default="misranking"
         other = copy.copy(self)
         other.coverage = coverage
         other._take(self.selective_ranker_.at_coverage(coverage))
+        return other
+
+    def at_cost(self, cost: float) -> Self:
+        """Return a fitted copy that decides pairs whose risk is at most a price.
+
+        Parameters
+        ----------
+        cost : float
+            Price of one abstention, non-negative.
+
+        Returns
+        -------
+        ranker : SelectiveMultilabelRanker
+            As ``at_coverage`` returns it; its ``coverage`` is what this price buys on
+            the calibration pairs.
+        """
+        check_is_fitted(self, "selective_ranker_")
+        other = copy.copy(self)
+        other._take(self.selective_ranker_.at_cost(cost))
+        other.coverage = other.coverage_
         return other
 
     def _scores(self, X: Any) -> FloatArray:
@@ -507,7 +537,6 @@ default="misranking"
             ``totals.coverage``, ``accuracy`` and ``concordance`` pool
             the samples.
         """
-        check_is_fitted(self, "selective_ranker_")
         items = self.to_items(X, y, qid)
         return self.selective_ranker_.evaluate(items.X, items.y, qid=items.qid)
 
@@ -561,10 +590,11 @@ default="misranking"
         items = self.to_items(X, y)
         ranker = self.selective_ranker_
         scored = ranker._scored(items.X, qid=items.qid)
-        hashes = hash_rows(self._check_samples(X))
-        n_samples = items.qid.size // self.n_labels_
-        samples = group_queries(np.arange(n_samples), n_samples)
-        rows = describe_rows(self, hashes, samples.codes, items.y, unit="sample")
+        X = self._check_samples(X)
+        samples = group_queries(np.arange(X.shape[0]), X.shape[0])
+        shape = X.shape[0], self.n_labels_
+        labels = None if y is None else self._relevance(y, shape)
+        rows = describe_rows(self, hash_rows(X), samples.codes, labels, unit="sample")
         kinds = groups_of_queries(groups, samples)
         # Without labels all pairs count as tied; the page then shows no such number.
         known = np.zeros(items.qid.size) if y is None else items.y
@@ -603,6 +633,5 @@ default="misranking"
         sklearn.exceptions.UndefinedMetricWarning
             If no pair is accepted.
         """
-        check_is_fitted(self, "selective_ranker_")
         items = self.to_items(X, y)
         return self.selective_ranker_.score(items.X, items.y, qid=items.qid)

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -16,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from skrank_abstain import BALToR
 from skrank_abstain.displays import (
     ClassFractionDisplay,
     CoverageDisplay,
@@ -33,9 +35,13 @@ from skrank_abstain.metrics import (
 from skrank_abstain.multilabel import (
     LinearMultilabelRanker,
     OnlineMultilabelRanker,
+    ScoreColumn,
     SelectiveMultilabelRanker,
     ThresholdDecompositionRanker,
+    multilabel_loss,
+    to_items,
 )
+from skrank_abstain.multilabel._ranker import pairwise_logistic_objective
 
 NAMES = ["sport", "art", "law", "war", "food"]
 MOVED = ["war", "sport", "food", "law", "art"]
@@ -178,17 +184,15 @@ def test_a_label_that_never_occurs_ranks_last(data, model):
 def test_models_whose_scores_place_no_label_are_refused(data):
     X, y = data[0], data[1].to_numpy().copy()
     labels = MultiOutputClassifier(LinearSVC())
-    with pytest.raises(
-        TypeError, match=r"MultiOutputClassifier.*0/1 labels are no sco"
-    ):
+    with pytest.raises(TypeError, match=r"got MultiOutputClassifier.*whose values do"):
         SelectiveMultilabelRanker(labels, random_state=0).fit(X, y)
     learner = MultiOutputClassifier(SGDClassifier(random_state=0))
-    with pytest.raises(TypeError, match="0/1 labels are no scores"):
+    with pytest.raises(TypeError, match="whose values do not place the labels"):
         OnlineMultilabelRanker([("margins", learner)]).fit(X, y)
     margins = OneVsRestClassifier(LinearSVC())
     SelectiveMultilabelRanker(margins, random_state=0).fit(X, y)
     y[:, 2] = 0
-    with pytest.raises(ValueError, match="relevant and irrelevant samples of each lab"):
+    with pytest.raises(TypeError, match="no label that never or always occurs"):
         SelectiveMultilabelRanker(margins, random_state=0).fit(X, y)
 
 
@@ -266,7 +270,169 @@ def test_methods_agree_with_the_other_rankers(data, selective):
     assert np.array_equal(selective.pair_proba(X), decisions.proba)
     some = selective.pair_proba(X, pairs=[[0, 1], [7, 6]])
     assert np.array_equal(some[1], selective.pair_proba(X, pairs=[[6, 7]])[0, ::-1])
+    priced = selective.at_cost(0.1)
+    assert priced.threshold_ == 0.1
+    d = priced.predict_pairs(X)
+    assert np.array_equal(d.accepted, d.risk <= 0.1)
+    assert priced.coverage == priced.coverage_ > selective.at_cost(0.02).coverage
+    assert priced.at_coverage(0.8).threshold_ == selective.threshold_
     totals = selective.evaluate(X, y, qid=None)
     assert totals.pairs.tolist() == [10] * len(X)
     with pytest.raises(ValueError, match="qid must be None"):
         selective.evaluate(X, y, qid=np.arange(len(X)))
+
+
+@pytest.fixture(scope="module")
+def partly(data):
+    """Return the data with a fifth of the labels unknown, one of each sample known."""
+    X, y = data
+    unknown = np.random.RandomState(0).random_sample(y.shape) < 0.2
+    unknown[np.arange(len(y)), np.arange(len(y)) % 5] = False
+    return X, y.astype(float).mask(unknown)
+
+
+def by_hand(X, y, ranker):
+    """Count right, wrong and all pairs of known labels of each sample."""
+    scores, counts = ranker.decision_function(X), []
+    for of_sample, relevance in zip(scores, y, strict=True):
+        right = wrong = every = 0
+        for i in range(5):
+            for j in range(i):
+                if np.isnan(relevance[[i, j]]).any():
+                    continue
+                sign = (of_sample[i] - of_sample[j]) * (relevance[i] - relevance[j])
+                right, wrong, every = right + (sign > 0), wrong + (sign < 0), every + 1
+        counts.append((right, wrong, every))
+    return np.array(counts).T
+
+
+@pytest.mark.parametrize("ranker", [*rankers()[:1], rankers()[2]], ids=by_type)
+def test_score_leaves_unknown_labels_out(partly, ranker):
+    X, y = partly
+    ranker.fit(X[:350], y[:350])
+    X, y = X[350:], y[350:].to_numpy()
+    right, wrong, _ = by_hand(X, y, ranker)
+    share = np.where(right + wrong, right / np.maximum(right + wrong, 1), 1.0)
+    got = ranker.score(X, y)
+    if isinstance(ranker, OnlineMultilabelRanker):  # equal ranks count half
+        votes = ranker.decision_function(X)
+        assert all(len(np.unique(row)) == 5 for row in votes)
+    assert got == pytest.approx(share.mean())
+
+
+@pytest.mark.parametrize("loss", ["sum", "precision"])
+def test_votes_are_scored_by_known_labels(partly, loss):
+    X, y = partly
+    classifier = LogisticRegression(max_iter=1000)
+    ranker = ThresholdDecompositionRanker(classifier, p=2, loss=loss)
+    ranker.fit(X[:350], y[:350])
+    X, y = X[350:], y[350:].to_numpy()
+    scores = ranker.decision_function(X)
+    total, worst = 0.0, 0.0
+    for of_sample, relevance in zip(scores, y, strict=True):
+        known = ~np.isnan(relevance)
+        for by, out in ((of_sample, "got"), (-relevance, "worst")):
+            value = multilabel_loss(
+                [relevance[known]],
+                [by[known]],
+                loss=loss,
+                p=min(2, known.sum()),
+                ties="average",
+            )
+            total, worst = (
+                (total + value, worst) if out == "got" else (total, worst + value)
+            )
+    assert ranker.score(X, y) == pytest.approx(1 - total / worst)
+
+
+def test_evaluate_leaves_unknown_labels_out(partly, selective):
+    X, y = partly[0][350:], partly[1][350:]
+    totals = selective.evaluate(X, y)
+    _, wrong, every = by_hand(X, y.to_numpy(), selective)
+    assert totals.pairs.tolist() == every.tolist()
+    everything = selective.at_coverage(1.0).evaluate(X, y)
+    assert everything.misranked.tolist() == wrong.tolist()
+    d = selective.predict_pairs(X)
+    truth = y.to_numpy().ravel()
+    difference = truth[d.left] - truth[d.right]
+    accepted = np.bincount(d.qid, d.accepted & ~np.isnan(difference), len(X))
+    assert totals.accepted.tolist() == accepted.tolist()
+    given = d.accepted & (d.label != 0) & ~np.isnan(difference) & (difference != 0)
+    agrees = (d.label == np.sign(difference))[given].mean()
+    correctness, _ = selective.correctness_completeness(X, y)
+    assert correctness == pytest.approx(2 * agrees - 1)
+    page = selective.report(X, y)
+    assert f"{totals.coverage:.4f}" in page
+
+
+def test_unknown_labels_teach_nothing(partly):
+    X, y = partly
+    linear = LinearMultilabelRanker(alpha=0.1).fit(X, y)
+    # A label that is unknown adds no pair: so does one that is as relevant as all.
+    one = np.isnan(y.to_numpy()).sum(axis=1) > 0
+    assert one.any()
+    params = np.random.RandomState(1).normal(size=5 * 9)
+    value, _ = pairwise_logistic_objective(params, X, y.to_numpy(), 0.0)
+    weights = params.reshape(5, 9)
+    scores, total = X @ weights[:, :8].T + weights[:, 8], 0.0
+    for s, r in zip(scores, y.to_numpy(), strict=True):
+        losses = [
+            np.logaddexp(0, s[j] - s[i])
+            for i in range(5)
+            for j in range(5)
+            if r[i] > r[j]
+        ]
+        total += np.mean(losses) if losses else 0.0
+    assert value == pytest.approx(total / len(X))
+    assert np.isfinite(linear.coef_).all()
+    votes = ThresholdDecompositionRanker(LogisticRegression(max_iter=1000)).fit(X, y)
+    for column in range(5):
+        known = y.iloc[:, column].notna().to_numpy()
+        alone = LogisticRegression(max_iter=1000)
+        alone.fit(X[known], y.iloc[known, column].astype(int))
+        assert np.allclose(votes.estimators_[0][column].coef_, alone.coef_)
+
+
+def test_unknown_labels_calibrate_nothing(partly):
+    X, y = partly
+    linear = LinearMultilabelRanker(alpha=0.1).fit(X[:200], y[:200])
+    ranker = SelectiveMultilabelRanker(linear).fit(X[200:], y[200:])
+    items = to_items(linear.decision_function(X[200:]), y[200:])
+    assert items.y.size == y[200:].notna().to_numpy().sum()
+    by_hand = BALToR(ScoreColumn()).fit(items.X, items.y, qid=items.qid)
+    assert ranker.threshold_ == by_hand.threshold_
+    trained = SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0)
+    nullable = y.astype("Int64")
+    assert np.array_equal(
+        trained.fit(X, y).predict(X), clone(trained).fit(X, nullable).predict(X)
+    )
+
+
+@pytest.mark.parametrize("ranker", rankers(), ids=by_type)
+def test_unknown_labels_are_not_minus_one(partly, ranker):
+    X, y = partly
+    minus = y.fillna(-1.0)
+    row = int((minus == -1).any(axis=1).to_numpy().argmax())
+    with pytest.raises(ValueError, match=rf"NaN, not -1, for unknown.* in row {row}\."):
+        ranker.fit(X, minus)
+    ranker.fit(X[:350], y[:350])
+    with pytest.raises(ValueError, match="NaN, not -1, for unknown"):
+        ranker.score(X[350:], minus[350:])
+    empty = y.copy()
+    empty.iloc[7] = np.nan
+    with pytest.raises(ValueError, match=r"a known label in each row.* in row 7"):
+        ranker.fit(X, empty)
+    empty = y.copy()
+    empty["law"] = np.nan
+    empty = empty[empty.notna().any(axis=1)].to_numpy()
+    if isinstance(ranker, OnlineMultilabelRanker):  # its fixed experts learn nothing
+        assert clone(ranker).partial_fit(X[:1], empty[:1]).n_rounds_ == 1
+        return
+    with pytest.raises(ValueError, match="a known value in each column"):
+        ranker.fit(X[: len(empty)], empty)
+
+
+def test_places_among_all_labels_need_all_labels(partly):
+    ranker = ThresholdDecompositionRanker(LogisticRegression(), thresholds="rank")
+    with pytest.raises(ValueError, match="y with thresholds='rank' must be finite"):
+        ranker.fit(*partly)
