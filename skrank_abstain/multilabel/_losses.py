@@ -393,7 +393,9 @@ def check_label_relevance(y: Any, shape: Any, *, every: bool = False) -> FloatAr
     """
     matrix = check_label_matrix(y, "y", shape, allow_nan=True)
     unknown = np.isnan(matrix)
-    bad = unknown.all(axis=1) | (matrix == -1).any(axis=1)
+    # Among other real numbers -1 is a relevance.
+    codes = np.array_equal(matrix[~unknown], np.rint(matrix[~unknown]))
+    bad = unknown.all(axis=1) | (codes & (matrix == -1).any(axis=1))
     if bad.any() or (every and unknown.all(axis=0).any()):
         raise ValueError(
             "y must hold NaN, not -1, for unknown labels (0 for irrelevant ones), and "

@@ -418,6 +418,7 @@ def test_unknown_labels_are_not_minus_one(partly, ranker):
     ranker.fit(X[:350], y[:350])
     with pytest.raises(ValueError, match="NaN, not -1, for unknown"):
         ranker.score(X[350:], minus[350:])
+    ranker.score(X[350:], minus[350:] + 0.5 * (minus[350:] == 1))  # real numbers
     empty = y.copy()
     empty.iloc[7] = np.nan
     with pytest.raises(ValueError, match=r"a known label in each row.* in row 7"):
