@@ -97,13 +97,13 @@ for place, label, best, worst in zip(
 # What silence is worth
 # ---------------------
 # The fewer pairs of labels are decided, the smaller is the share of wrong orders. Two
-# labels that are both relevant, or neither, have no wrong order. Inside a selective
-# ranker labels are the items and samples the queries, which is what displays take.
+# labels that are both relevant, or neither, have no wrong order.
 figure, ax = plt.subplots(figsize=(6, 4.5), layout="constrained")
 for name, ranker in rankers.items():
     RiskCoverageDisplay.from_estimator(
-        ranker.selective_ranker_,
-        *ranker.to_items(X[new], y[new]),
+        ranker,
+        X[new],
+        y[new],
         reference=name == "linear ranker",
         name=name,
         ax=ax,

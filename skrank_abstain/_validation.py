@@ -257,6 +257,7 @@ def check_finite(
     shape: tuple[str, ...] | None = None,
     *,
     allow_empty: bool = False,
+    allow_nan: bool = False,
     remedy: str = "",
     error: type[Exception] = ValueError,
 ) -> FloatArray:
@@ -271,6 +272,8 @@ def check_finite(
         Names of the axes, such as ``("n_samples", "n_labels")``; None for any.
     allow_empty : bool, default=False
         Whether an axis named in ``shape`` may have no entry.
+    allow_nan : bool, default=False
+        Whether numbers may be NaN.
     remedy : str, default=""
         What to do about it, at the end of the message.
     error : type, default=ValueError
@@ -296,7 +299,7 @@ def check_finite(
             f"{name} must be of shape ({', '.join(shape)}{',' * (len(shape) == 1)})"
             f"{least}, got shape {numbers.shape}.{remedy}"
         )
-    bad = np.argwhere(~np.isfinite(numbers))
+    bad = np.argwhere(np.isinf(numbers) if allow_nan else ~np.isfinite(numbers))
     if len(bad):
         raise ValueError(
             f"{name} must be finite, got {_describe(numbers, bad)}.{remedy}"

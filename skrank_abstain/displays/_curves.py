@@ -177,13 +177,13 @@ class RiskCoverageDisplay(Display):
         thresholds, which come from ``operating_points``: one more run of the model,
         and O(n log n) per threshold.
         """
-        ranker, X = cls.open_ranker(estimator, X)
+        ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         profile = ranker.risk_profile(X, y, qid=qid)
         if profile.risk.size == 0:
             raise no_pairs()
         band = None
         if n_resamples is not None:
-            cls.open_ranker(ranker, X, "operating_points")
+            cls.open_ranker(ranker, X, y, qid, "operating_points")
             tables = totals_at(ranker, (X, y, qid), _GRID, "loss", "accepted")
             band = band_of_totals(tables, n_resamples, confidence, random_state)
         name = type(ranker).__name__ if name is None else name
@@ -506,7 +506,7 @@ class ReviewCurveDisplay(Display):
             As in `review_curve`; or if ``metric`` is unknown, or if y is outside
             [0, 31] for the NDCG.
         """
-        ranker, X = cls.open_ranker(estimator, X)
+        ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         check_choice(metric, "metric", tuple(_LABELS))
         curve = review_curve(
             ranker,

@@ -170,9 +170,9 @@ class Display:
 
     @classmethod
     def open_ranker(
-        cls, estimator: Any, X: Any, needs: str | None = None
-    ) -> tuple[Any, Any]:
-        """Return the ranker inside an estimator and its X, or raise with a remedy.
+        cls, estimator: Any, X: Any, y: Any, qid: Any, needs: str | None = None
+    ) -> tuple[Any, Any, Any, Any]:
+        """Return the ranker inside an estimator and its data, or raise with a remedy.
 
         Fails at once without matplotlib.
         """
@@ -180,7 +180,8 @@ class Display:
         remedy = ""
         if hasattr(cls, "from_predictions"):
             remedy = f"Pass its pairs to {cls.__name__}.from_predictions instead."
-        return find_ranker(estimator, X, needs or cls.needs, remedy=remedy)
+        needs = needs or cls.needs
+        return find_ranker(estimator, X, y, qid, needs, remedy=remedy)
 
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any

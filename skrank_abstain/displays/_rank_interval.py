@@ -148,7 +148,7 @@ class RankIntervalDisplay(Display):
         -----
         O(n log n), no pair is formed.
         """
-        ranker, X = cls.open_ranker(estimator, X)
+        ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         check_row_order(X, y=y, qid=qid, item_id=item_id)
         relevance = None if y is None else check_relevance(y, _num_samples(X))
         # The model scores only the rows of the query.

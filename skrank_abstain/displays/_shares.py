@@ -148,7 +148,7 @@ class CoverageDisplay(Display):
         queries, the distance to the diagonal spreads about 1.4 times as far. One run of
         the wrapped model, then O(n log n) per coverage.
         """
-        ranker, X = cls.open_ranker(estimator, X)
+        ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         check_fraction(confidence, "confidence")
         target = _targets(ranker, coverages, _COVERAGES)
         # Acceptance does not depend on the labels.
@@ -331,7 +331,7 @@ class ClassFractionDisplay(Display):
         The labels -1 and +1 are one outcome here, because only the order of the rows
         tells them apart. ``from_predictions`` can separate them.
         """
-        ranker, X = cls.open_ranker(estimator, X)
+        ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         target = _targets(ranker, coverages, _FINE_COVERAGES)
         names = "accepted", "accepted_tied"
         *tables, pairs = totals_at(ranker, (X, y, qid), target, *names)
@@ -533,7 +533,7 @@ class PairReliabilityDisplay(Display):
         -----
         Forms the pairs: O(n_pairs) time and memory, up to ``max_pairs``.
         """
-        ranker, X = cls.open_ranker(estimator, X)
+        ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         check_positive_int(max_pairs, "max_pairs")
         *arrays, qid = _labelled_pairs(ranker, X, y, qid, max_pairs, random_state)
         kwargs = {"name": name, "ax": ax, **kwargs}

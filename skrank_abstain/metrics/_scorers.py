@@ -78,8 +78,7 @@ class RankerScorer:
         Raises TypeError if there is no selective ranker in ``estimator``, and
         ValueError if it was fitted with a ``qid`` and is scored without one.
         """
-        ranker, X = find_ranker(estimator, X, self.needs)
-        return self.measure(ranker, X, y, qid)
+        return self.measure(*find_ranker(estimator, X, y, qid, self.needs))
 
     def __repr__(self) -> str:
         return self.name or str(getattr(self.measure, "__name__", self.measure))
@@ -314,16 +313,18 @@ def neg_place_width(
 
 
 def find_ranker(
-    estimator: Any, X: Any, needs: str = "risk_profile", *, remedy: str = ""
-) -> tuple[Any, Any]:
-    """Return the selective ranker inside ``estimator``, and the X it gets to see.
+    estimator: Any, X: Any, y: Any, qid: Any, needs: str, *, remedy: str = ""
+) -> tuple[Any, Any, Any, Any]:
+    """Return the ranker of items inside ``estimator``, and the data it gets to see.
 
     Parameters
     ----------
     estimator : object
-        A fitted selective ranker, or a Pipeline or search that holds one.
+        A fitted selective ranker, or a Pipeline or search that holds one. Inside a
+        ranker of labels it is the one of its ``to_items``.
     X : array-like, sparse matrix or frame of shape (n_items, n_features)
-    needs : str, default="risk_profile"
+    y, qid : array-like of shape (n_items,), or None
+    needs : str
         Method that the ranker must have.
     remedy : str, default=""
         Advice that ends the message of the TypeError for any other estimator.
@@ -332,11 +333,14 @@ def find_ranker(
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             X = estimator[:-1].transform(X)
-        return find_ranker(estimator[-1], X, needs, remedy=remedy)
+        return find_ranker(estimator[-1], X, y, qid, needs, remedy=remedy)
+    if hasattr(estimator, "to_items"):
+        X, y, qid = estimator.to_items(X, y, qid)
+        estimator = estimator.selective_ranker_
     if hasattr(estimator, needs):
-        return estimator, X
+        return estimator, X, y, qid
     if hasattr(estimator, "best_estimator_"):
-        return find_ranker(estimator.best_estimator_, X, needs, remedy=remedy)
+        return find_ranker(estimator.best_estimator_, X, y, qid, needs, remedy=remedy)
     message = (
         f"estimator must be a selective ranker, which has {needs}, or a Pipeline "
         f"or fitted search that ends in one, got {shown(estimator)}."

@@ -21,6 +21,7 @@ from skrank_abstain._validation import (
     check_finite,
     check_positive_int,
     check_sample_weight,
+    listed,
     refuse_lazy,
 )
 
@@ -385,7 +386,46 @@ def label_ranks(y_score: ArrayLike) -> IntArray:
     return np.asarray(rankdata(-scores, method="ordinal", axis=1), dtype=np.int64)
 
 
-def check_label_matrix(values: Any, name: str, shape: Any = (None, None)) -> FloatArray:
+def check_label_relevance(y: Any, shape: Any, *, every: bool = False) -> FloatArray:
+    """Return relevance as `check_label_matrix` does, NaN where it is unknown.
+
+    With ``every``, some value of each label has to be known.
+    """
+    matrix = check_label_matrix(y, "y", shape, allow_nan=True)
+    unknown = np.isnan(matrix)
+    # Among other real numbers -1 is a relevance.
+    codes = np.array_equal(matrix[~unknown], np.rint(matrix[~unknown]))
+    bad = unknown.all(axis=1) | (codes & (matrix == -1).any(axis=1))
+    if bad.any() or (every and unknown.all(axis=0).any()):
+        raise ValueError(
+            "y must hold NaN, not -1, for unknown labels (0 for irrelevant ones), and "
+            "a known label in each row; to fit, also a known value in each column; got "
+            f"{listed(matrix[bad.argmax()].tolist())} in row {bad.argmax()}. Leave out "
+            "rows and columns of which nothing is known."
+        )
+    return matrix
+
+
+def losses_of_known(
+    loss: Callable[[RankedLabels], FloatArray], y: FloatArray, scores: FloatArray
+) -> FloatArray:
+    """Return the loss of each sample as if it had only the labels that are not NaN.
+
+    Equal scores form groups.
+    """
+    known = ~np.isnan(y)
+    counts = known.sum(axis=1)
+    losses = np.empty(counts.size)
+    for count in np.unique(counts):
+        part = known & (counts == count)[:, None]
+        few = (values[part].reshape(-1, count) for values in (y, scores))
+        losses[counts == count] = loss(rank_labels(*few, average=True))
+    return losses
+
+
+def check_label_matrix(
+    values: Any, name: str, shape: Any = (None, None), *, allow_nan: bool = False
+) -> FloatArray:
     """Return one finite float64 per sample and label.
 
     ``shape`` is what the shape has to be, None for any number of samples or labels.
@@ -395,6 +435,7 @@ def check_label_matrix(values: Any, name: str, shape: Any = (None, None)) -> Flo
         values.toarray() if issparse(values) else values,
         name,
         ("n_samples", "n_labels"),
+        allow_nan=allow_nan,
         remedy=" It has one column for each label, higher is better.",
     )
     for axis, what in enumerate(("samples", "labels")):

@@ -29,7 +29,7 @@ from skrank_abstain._validation import (
     check_positive_int,
     shown,
 )
-from skrank_abstain.multilabel._losses import misordered_share, rank_labels
+from skrank_abstain.multilabel._losses import losses_of_known, misordered_share
 from skrank_abstain.multilabel._ranker import MultilabelRanker, label_scores
 from skrank_abstain.scorers import is_fitted
 
@@ -134,6 +134,9 @@ class OnlineMultilabelRanker(MultilabelRanker):
         Samples seen.
     n_labels_ : int
         Number of labels.
+    label_names_ : list of length n_labels, or None
+        Names of the columns of y, where it had any. Later frames are put into this
+        order; other names are refused.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -318,7 +321,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         if callable(self.loss):
             values = np.asarray(self.loss(relevance, scores), dtype=np.float64)
         else:
-            values = misordered_share(rank_labels(relevance, scores, average=True))
+            values = losses_of_known(misordered_share, relevance, scores)
         if values.shape != relevance.shape[:1]:
             raise ValueError(
                 f"loss must return one value per sample, {relevance.shape[0]}, as "
@@ -344,7 +347,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
                 # Rank 1 is the best, and so is the highest score.
                 scores[:] = -expert
             elif is_fitted(expert):
-                scores[:] = label_scores(expert, X, self.n_labels_)
+                scores[:] = label_scores(expert, X, self.n_labels_, self.label_names_)
         return advice
 
     def _scores(self, X: Any) -> FloatArray:

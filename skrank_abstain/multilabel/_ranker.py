@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, _safe_indexing, get_tags
@@ -31,17 +31,21 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_real,
     check_row_order,
+    listed,
+    names_of_columns,
     shown,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.multilabel._losses import (
     TOP_LOSSES,
     check_label_matrix,
+    check_label_relevance,
     check_top,
     label_ranks,
+    losses_of_known,
     misordered_share,
-    rank_labels,
 )
+from skrank_abstain.scorers import last_step
 
 
 class MultilabelRanker(Saved, BaseEstimator):
@@ -53,6 +57,9 @@ class MultilabelRanker(Saved, BaseEstimator):
     """
 
     n_labels_: int
+    label_names_: list[Any] | None = None  # older saved rankers have none
+    #: Whether ``fit`` needs a known value of each label.
+    _learns_each_label = False
 
     @abstractmethod
     def _scores(self, X: Any) -> FloatArray:
@@ -72,10 +79,23 @@ class MultilabelRanker(Saved, BaseEstimator):
             )
         check_row_order(X, y=y)
         X = self._check_features(X, reset=reset)
+        if reset:
+            self.label_names_ = names_of_columns(y)
         n_labels = None if reset else self.n_labels_
-        relevance = check_label_matrix(y, "y", (X.shape[0], n_labels))
+        relevance = self._relevance(
+            y, (X.shape[0], n_labels), every=reset and self._learns_each_label
+        )
         self.n_labels_ = relevance.shape[1]
         return X, relevance
+
+    def _relevance(self, y: Any, shape: Any, **rules: bool) -> FloatArray:
+        """Return checked relevance with its labels in the order of ``fit``."""
+        names = names_of_columns(y)
+        if names is not None and self.label_names_ is not None:
+            y = _safe_indexing(y, order_of_labels(names, self.label_names_), axis=1)
+        if hasattr(y, "iloc"):
+            y = y.to_numpy(na_value=np.nan)
+        return check_label_relevance(y, shape, **rules)
 
     def _check_samples(self, X: Any) -> Any:
         check_is_fitted(self, "n_labels_")
@@ -144,21 +164,20 @@ class MultilabelRanker(Saved, BaseEstimator):
         Returns
         -------
         share : float
-            Of the pairs of labels of different relevance, averaged over samples;
+            Of the pairs of labels of different known relevance, averaged over samples;
             equal scores count half, and a sample whose labels are all equally relevant
             counts 1. For 0/1 relevance and distinct scores one minus scikit-learn's
             ``label_ranking_loss``.
         """
         scores, relevance = self._labelled(X, y)
         # Each sample counts alike, as in scikit-learn's label_ranking_loss.
-        ranked = rank_labels(relevance, scores, average=True)
-        return float(1.0 - misordered_share(ranked).mean())
+        return float(1.0 - losses_of_known(misordered_share, relevance, scores).mean())
 
     def _labelled(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
         """Return scores and relevance of labelled samples."""
         check_row_order(X, y=y)
         scores = np.ascontiguousarray(self.decision_function(X))
-        return scores, check_label_matrix(y, "y", scores.shape)
+        return scores, self._relevance(y, scores.shape)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -171,17 +190,33 @@ class MultilabelRanker(Saved, BaseEstimator):
         return tags
 
 
-def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
-    """Return a score of each label of each sample.
+def order_of_labels(given: list[Any], known: list[Any]) -> list[int]:
+    """Return the positions of known labels among given ones, which are the same."""
+    place = {name: position for position, name in enumerate(given)}
+    if len(place) < len(given) or place.keys() != set(known):
+        raise ValueError(
+            "y must name each label once, and the same labels wherever it is given, "
+            f"got {listed(given)} where {listed(known)} are known. Rename or select "
+            "its columns, or pass y.to_numpy(), which goes by position."
+        )
+    return [place[name] for name in known]
 
-    They come from ``decision_function`` if the fitted estimator has one, otherwise from
-    ``predict_proba`` (one matrix of probabilities, or a list with a matrix of class
-    probabilities for each label, whose expected class is the score), otherwise from
-    ``predict``.
+
+def label_scores(
+    estimator: Any, X: Any, n_labels: int, names: Any = None
+) -> FloatArray:
+    """Return a score of each label of each sample, in the order of ``names``.
+
+    They come from ``predict_proba`` if the fitted estimator has it (one matrix of
+    probabilities, or a list with a matrix of class probabilities for each label, whose
+    expected class is the score), otherwise from ``decision_function``, otherwise from
+    ``predict`` of an estimator that is not a classifier.
     """
-    if hasattr(estimator, "decision_function"):
-        scores = np.asarray(estimator.decision_function(X))
-    elif hasattr(estimator, "predict_proba"):
+    model = last_step(estimator)
+    # Probabilities first: they place labels that never, or always, occurred.
+    parts = getattr(model, "estimators_", ())
+    is_constant = any(type(part).__name__ == "_ConstantPredictor" for part in parts)
+    if hasattr(estimator, "predict_proba"):
         proba = estimator.predict_proba(X)
         if isinstance(proba, list):
             # After partial_fit, only the parts of a MultiOutputClassifier have them.
@@ -197,13 +232,19 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
             scores = np.stack(expected, axis=1)
         else:
             scores = np.asarray(proba)
-            if n_labels == 1 and scores.ndim == 2 and scores.shape[1] > 1:
-                # A single label has one column per class.
-                scores = scores @ np.asarray(estimator.classes_, dtype=np.float64)
+    elif hasattr(estimator, "decision_function") and not is_constant:
+        scores = np.asarray(estimator.decision_function(X))
+    elif hasattr(model, "__sklearn_tags__") and is_classifier(model):
+        raise TypeError(
+            "estimator must have predict_proba, or decision_function and no label that "
+            f"never or always occurs in training, got {shown(model)}, whose values do "
+            "not place the labels. Wrap its classifier in CalibratedClassifierCV."
+        )
     else:
         scores = np.asarray(estimator.predict(X))
-    if scores.ndim == 1 and n_labels == 1:
-        scores = scores[:, None]
+    known = getattr(model, "label_names_", None)
+    if names is not None and known is not None:
+        scores = scores[:, order_of_labels(known, names)]
     return check_label_matrix(scores, "the estimator's scores", (None, n_labels))
 
 
@@ -275,6 +316,9 @@ class LinearMultilabelRanker(MultilabelRanker):
         Iterations of the optimiser.
     n_labels_ : int
         Number of labels.
+    label_names_ : list of length n_labels, or None
+        Names of the columns of y, where it had any. Later frames are put into this
+        order; other names are refused.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -318,6 +362,8 @@ class LinearMultilabelRanker(MultilabelRanker):
            [2, 1, 3]])
     """
 
+    _learns_each_label = True
+
     def __init__(
         self,
         *,
@@ -340,7 +386,7 @@ class LinearMultilabelRanker(MultilabelRanker):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Relevance, higher is better: 0/1, grades, or real numbers, of which only
-            the order within a sample matters.
+            the order within a sample matters. NaN: unknown, its pairs do not count.
 
         Returns
         -------
@@ -483,6 +529,9 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         to the one below.
     n_labels_ : int
         Number of labels.
+    label_names_ : list of length n_labels, or None
+        Names of the columns of y, where it had any. Later frames are put into this
+        order; other names are refused.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -535,6 +584,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
     """
 
     thresholds_: IntArray | FloatArray
+    _learns_each_label = True
 
     def __init__(
         self,
@@ -564,7 +614,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
             fitted, and nothing reads its values.
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Relevance, higher is better: 0/1 or grades; any numbers with
-            ``thresholds="rank"``.
+            ``thresholds="rank"``. NaN: unknown, left out; only for grades.
 
         Returns
         -------
@@ -608,7 +658,8 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
     ) -> tuple[Iterator[FloatArray], FloatArray | None]:
         """Set thresholds and votes; return the targets of each, and weights."""
         if self.thresholds == "grade":
-            grades = np.unique(relevance)
+            unknown = np.isnan(relevance)
+            grades = np.unique(relevance[~unknown])
             if grades.size > MOST_GRADES:
                 raise ValueError(
                     f"y must have at most {MOST_GRADES} different values with "
@@ -618,7 +669,9 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
             # sum_k (g_k - g_{k-1}) P(y >= g_k | x) = E[y | x] - g_0, by which labels
             # are best ordered (thresholds as in Frank and Hall 2001).
             self.thresholds_, self.vote_weights_ = grades[1:], np.diff(grades)
-            return ((relevance >= g).astype(np.float64) for g in grades[1:]), None
+            return (np.where(unknown, np.nan, relevance >= g) for g in grades[1:]), None
+        # An unknown label may be among the most relevant.
+        check_label_matrix(relevance, "y with thresholds='rank'")
         # All labels are among the n_labels best, so there is nothing to learn.
         last = min(p, max(self.n_labels_ - 1, 1))
         # H_i^j for all j <= p, or for j = p alone: learnability of the two families of
@@ -659,11 +712,11 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         p = check_top(self.p, self.n_labels_, "loss", self.loss)
         loss = TOP_LOSSES[self.loss]
         got, worst = (
-            float(loss(rank_labels(relevance, by, average=True), p).sum())
+            float(losses_of_known(lambda ranked: loss(ranked, p), relevance, by).sum())
             for by in (scores, -relevance)
         )
         # Relevance that is equal up to rounding has no order to lose.
-        rounding = 1e-12 * float(np.abs(relevance).sum())
+        rounding = 1e-12 * float(np.nansum(np.abs(relevance)))
         return 1.0 - got / worst if worst > rounding else 1.0
 
     def __sklearn_tags__(self) -> Tags:
@@ -689,15 +742,19 @@ def _fit_problem(
     weight: FloatArray | None,
     weight_name: str | None,
 ) -> Any:
-    """Fit a clone to one target in [0, 1], or return the target if it is constant."""
-    some = np.ones(target.size, dtype=bool) if weight is None else weight > 0
+    """Fit a clone to one target in [0, 1], or return the target if it is constant.
+
+    Samples whose target is NaN are left out.
+    """
+    some = ~np.isnan(target) if weight is None else weight > 0
     # Classifiers refuse a single class; the constant target is the best prediction.
     if np.ptp(target[some]) == 0:
         return float(target[some][0])
     inside, outside = (np.flatnonzero(some & part) for part in (target > 0, target < 1))
     # No target is shared: each row comes once, and no sample_weight is needed.
-    if weight is None and inside.size + outside.size == target.size:
-        return clone(estimator).fit(X, (target > 0).astype(int))
+    if weight is None and inside.size + outside.size == some.sum():
+        known = X if some.all() else _safe_indexing(X, np.flatnonzero(some))
+        return clone(estimator).fit(known, (target[some] > 0).astype(int))
     if weight_name is None:
         raise TypeError(
             "estimator must take sample_weight in fit where labels share ranks or "

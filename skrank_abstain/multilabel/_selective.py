@@ -2,11 +2,10 @@
 
 import copy
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
@@ -18,9 +17,9 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_fraction,
-    check_row_order,
+    shown,
 )
-from skrank_abstain.estimators import BALToR, ModelWrapper
+from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker
 from skrank_abstain.intake import (
     describe_rows,
     find_repeats,
@@ -30,10 +29,11 @@ from skrank_abstain.intake import (
     warn_of_repeats,
 )
 from skrank_abstain.metrics import correctness_completeness_score
-from skrank_abstain.multilabel._losses import check_label_matrix
+from skrank_abstain.multilabel._losses import check_label_matrix, check_label_relevance
 from skrank_abstain.multilabel._ranker import MultilabelRanker, label_scores
 from skrank_abstain.pairs import PairDecisions, Ranking, check_item_id, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
+from skrank_abstain.scorers import last_step
 from skrank_abstain.selection import PairTotals
 
 
@@ -56,20 +56,22 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     scores : array-like of shape (n_samples, n_labels)
         Higher is better, from any multilabel ranker or classifier.
     y : array-like or sparse matrix of shape (n_samples, n_labels), default=None
-        Relevance, higher is better.
+        Relevance, higher is better. NaN: unknown.
 
     Returns
     -------
     items : LabelItems
         A tuple in the order in which rankers and displays take its parts; row
-        ``sample * n_labels + label`` is an item. ``X``, of shape (n_items, 2): the
-        score, and the number of the label. ``y``, of shape (n_items,): relevance, or
-        None. ``qid``, of shape (n_items,): the position of the sample.
+        ``sample * n_labels + label`` is an item; unknown ones are left out. ``X``, of
+        shape (n_items, 2): the score, and the number of the label. ``y``, of shape
+        (n_items,): relevance, or None. ``qid``, of shape (n_items,): the position of
+        the sample.
 
     Raises
     ------
     ValueError
-        If shapes differ or a value is not a finite number.
+        If shapes differ, a value is not a number or infinite, y holds -1 or nothing
+        is known about a sample.
 
     See Also
     --------
@@ -95,11 +97,15 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     array([0, 0, 1, 1])
     """
     matrix = check_label_matrix(scores, "scores")
-    # Row by row, as the scores: both checks return C-ordered matrices.
-    relevance = None if y is None else check_label_matrix(y, "y", matrix.shape).ravel()
     # The label is a feature for tie models that look at features.
     sample, label = np.indices(matrix.shape).reshape(2, -1)
-    return LabelItems(np.stack([matrix.ravel(), label], axis=1), relevance, sample)
+    items = LabelItems(np.stack([matrix.ravel(), label], axis=1), None, sample)
+    if y is None:
+        return items
+    # Row by row, as the scores: both checks return C-ordered matrices.
+    relevance = check_label_relevance(y, matrix.shape).ravel()
+    known = ~np.isnan(relevance)
+    return LabelItems(items.X[known], relevance[known], sample[known])
 
 
 class ScoreColumn(BaseEstimator):
@@ -161,8 +167,8 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
     ----------
     estimator : object
         A fitted or unfitted multilabel ranker of this package, or any estimator of
-        several outputs with ``decision_function``, ``predict_proba`` (one matrix or a
-        list with one per label) or ``predict``.
+        several outputs with ``predict_proba`` (one matrix or a list with one per
+        label), ``decision_function`` or, if it is no classifier, ``predict``.
     coverage : float, default=0.8
         Target share of accepted pairs of labels, in (0, 1].
     tie_model : str or TieModel, default="graded_relevance"
@@ -189,7 +195,7 @@ default="misranking"
     ----------
     estimator_ : object
         The fitted estimator of the labels' scores.
-    selective_ranker_ : BALToR
+    selective_ranker_ : SelectiveRanker
         Ranker of the items that ``to_items`` returns.
     threshold_ : float
         Accepted pairs have a conditional risk of at most this.
@@ -201,6 +207,9 @@ default="misranking"
         Folds whose models gave the scores that were calibrated; 0 if the estimator did.
     n_labels_ : int
         Number of labels.
+    label_names_ : list of length n_labels, or None
+        Names of the columns of y, where it had any. Later frames are put into this
+        order; other names are refused.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -279,8 +288,10 @@ default="misranking"
         ----------
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Goes to the estimator untouched.
-        y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Relevance, higher is better.
+        y : array-like, sparse matrix or frame of shape (n_samples, n_labels)
+            Relevance, higher is better. NaN: unknown, its pairs count nowhere; the
+            estimator has to take it, as `LinearMultilabelRanker` and
+            `ThresholdDecompositionRanker` do. Other methods match columns by name.
 
         Returns
         -------
@@ -300,8 +311,9 @@ default="misranking"
             raise ValueError(f"y must have at least 2 labels, got {relevance.shape}.")
         # Separate seeds, so that the split does not depend on later draws.
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
-        # The type is kept: 0/1 stay integers. Not every sparse format has rows to take.
-        labels = y.tocsr() if issparse(y) else np.asarray(y)
+        # Classifiers take 0/1 for classes if they are integers.
+        whole = np.array_equal(relevance, np.rint(relevance))
+        labels = relevance.astype(np.int64) if whole else relevance
         samples = group_queries(np.arange(X.shape[0]), X.shape[0])
         trained = self._train_or_take(
             samples,
@@ -311,34 +323,39 @@ default="misranking"
             ),
             lambda model, rows: clone(model).fit(_safe_indexing(X, rows), labels[rows]),
             lambda model, rows: label_scores(
-                model, _safe_indexing(X, rows), self.n_labels_
+                model, _safe_indexing(X, rows), self.n_labels_, self.label_names_
             ),
             int(seeds[0]),
         )
         model, prefit, rows, scores, folds = trained
         self._keep_model(model, prefit, len(folds))
+        known = getattr(last_step(self.estimator_), "label_names_", None)
+        self.label_names_ = self.label_names_ or known
         hashes = hash_rows(X)
         self._fit_rows = find_repeats(hashes, samples, rows, relevance, folds)
         warn_of_repeats(self._fit_rows, unit="sample")
         items = to_items(scores, relevance[rows])
-        # BALToR gets the scores as a column and never sees X.
-        ranker = BALToR(
+        # It gets the scores as a column and never sees X.
+        budget = BALToR(
+            None, coverage=self.coverage, coverage_guarantee=self.coverage_guarantee
+        )
+        ranker = SelectiveRanker(
             ScoreColumn(),
-            coverage=self.coverage,
+            rule=budget._rule(),
             tie_model=self.tie_model,
             loss=self.loss,
-            coverage_guarantee=self.coverage_guarantee,
             random_state=int(seeds[1]),
         )
         ranker._rows_are_items = False  # they are scores
         # With one sample, a scalar qid says that the rows are one query.
-        self._take(ranker.fit(items.X, items.y, items.qid if rows.size > 1 else 0))
+        qid = items.qid if rows.size > 1 else 0
+        self._take(ranker.fit(items.X, items.y, qid=qid))
         return self
 
     def _needs_split(self) -> str:
         return "" if self.coverage_guarantee is None else "coverage_guarantee"
 
-    def _take(self, ranker: BALToR) -> None:
+    def _take(self, ranker: SelectiveRanker) -> None:
         self.selective_ranker_ = ranker
         self.threshold_ = ranker.threshold_
         self.coverage_ = ranker.coverage_
@@ -362,11 +379,32 @@ default="misranking"
         other._take(self.selective_ranker_.at_coverage(coverage))
         return other
 
+    def at_cost(self, cost: float) -> Self:
+        """Return a fitted copy that decides pairs whose risk is at most a price.
+
+        Parameters
+        ----------
+        cost : float
+            Price of one abstention, non-negative.
+
+        Returns
+        -------
+        ranker : SelectiveMultilabelRanker
+            As ``at_coverage`` returns it; its ``coverage`` is what this price buys on
+            the calibration pairs.
+        """
+        check_is_fitted(self, "selective_ranker_")
+        other = copy.copy(self)
+        other._take(self.selective_ranker_.at_cost(cost))
+        other.coverage = other.coverage_
+        return other
+
     def _scores(self, X: Any) -> FloatArray:
         self._warn_if_refitted()
-        return label_scores(self.estimator_, X, self.n_labels_)
+        names = self.label_names_
+        return label_scores(self.estimator_, X, self.n_labels_, names)
 
-    def to_items(self, X: Any, y: Any = None) -> LabelItems:
+    def to_items(self, X: Any, y: Any = None, qid: None = None) -> LabelItems:
         """Return the labels of samples as items, for tools that know queries.
 
         Parameters
@@ -374,15 +412,21 @@ default="misranking"
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
         y : array-like or sparse matrix of shape (n_samples, n_labels), default=None
             Relevance, higher is better.
+        qid : None
+            Each sample is a query. For tools that pass on a ``qid``.
 
         Returns
         -------
         items : LabelItems
-            ``ranker.selective_ranker_.evaluate(*ranker.to_items(X, y))``, and displays'
-            ``from_estimator`` likewise.
+            Of the ranker ``selective_ranker_``. Scorers and displays take X and y.
         """
-        check_row_order(X, y=y)
-        return to_items(self.decision_function(X), y)
+        if qid is not None:
+            raise ValueError(
+                f"qid must be None, since each sample is a query, got {shown(qid)}."
+            )
+        if y is None:
+            return to_items(self.decision_function(X))
+        return to_items(*self._labelled(X, y))
 
     def predict_pairs(self, X: Any, *, pairs: ArrayLike | None = None) -> PairDecisions:
         """Decide pairs of labels.
@@ -399,7 +443,8 @@ default="misranking"
         -------
         decisions : PairDecisions
             ``left`` and ``right`` count items ``sample * n_labels + label``; ``qid`` is
-            the position of the sample.
+            the position of the sample; ``left_id`` and ``right_id`` are the names of
+            the labels, where ``y`` had any.
 
         Raises
         ------
@@ -407,7 +452,29 @@ default="misranking"
             If columns do not match ``fit``, or pairs are of no such items.
         """
         items = self.to_items(X)
-        return self.selective_ranker_.predict_pairs(items.X, items.qid, pairs=pairs)
+        names = self._names_of(items, self.label_names_)
+        return self.selective_ranker_.predict_pairs(
+            items.X, qid=items.qid, pairs=pairs, item_id=names
+        )
+
+    def _names_of(self, items: LabelItems, names: Any) -> Any:
+        # All samples have the same labels, so checking one is enough.
+        known = check_item_id(names, group_queries(None, self.n_labels_))
+        return None if known is None else known[items.X[:, 1].astype(np.int64)]
+
+    def pair_proba(self, X: Any, *, pairs: ArrayLike | None = None) -> FloatArray:
+        """Return the probabilities of the labels -1, 0, +1 of each pair.
+
+        Parameters
+        ----------
+        X, pairs
+            As in ``predict_pairs``.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, 3), float64
+        """
+        return cast("FloatArray", self.predict_pairs(X, pairs=pairs).proba)
 
     def abstain(self, X: Any, *, pairs: ArrayLike | None = None) -> BoolArray:
         """Return which pairs of labels go to a person: one value per *pair*.
@@ -431,8 +498,8 @@ default="misranking"
         ----------
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
         item_id : array-like of shape (n_labels,), default=None
-            Names of the labels: any hashable values, each once. Their columns in
-            ``y`` by default.
+            Names of the labels: any hashable values, each once. By default those of
+            the columns of ``y``, or their positions.
 
         Returns
         -------
@@ -447,11 +514,9 @@ default="misranking"
         """
         items = self.to_items(X)
         if item_id is None:
-            item_id = np.arange(self.n_labels_)
-        # All samples have the same labels, so checking one is enough.
-        names: Any = check_item_id(item_id, group_queries(None, self.n_labels_))
-        every = np.tile(names, items.qid.size // self.n_labels_)
-        return self.selective_ranker_.ranking(items.X, items.qid, item_id=every)
+            item_id = self.label_names_ or range(self.n_labels_)
+        names = self._names_of(items, item_id)
+        return self.selective_ranker_.ranking(items.X, qid=items.qid, item_id=names)
 
     def rank_intervals(self, X: Any) -> IntArray:
         """Return the best and the worst rank of each label that remain possible.
@@ -467,11 +532,11 @@ default="misranking"
             from them, leave open.
         """
         items = self.to_items(X)
-        intervals = self.selective_ranker_.rank_intervals(items.X, items.qid)
+        intervals = self.selective_ranker_.rank_intervals(items.X, qid=items.qid)
         # Items stand sample by sample, n_labels of each.
         return intervals.reshape(-1, self.n_labels_, 2)
 
-    def evaluate(self, X: Any, y: ArrayLike) -> PairTotals:
+    def evaluate(self, X: Any, y: ArrayLike, qid: None = None) -> PairTotals:
         """Add up, sample by sample, what happens to labelled pairs.
 
         Parameters
@@ -479,6 +544,8 @@ default="misranking"
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Relevance, higher is better.
+        qid : None
+            As in ``to_items``.
 
         Returns
         -------
@@ -486,8 +553,8 @@ default="misranking"
             ``totals.coverage``, ``accuracy`` and ``concordance`` pool
             the samples.
         """
-        check_is_fitted(self, "selective_ranker_")
-        return self.selective_ranker_.evaluate(*self.to_items(X, y))
+        items = self.to_items(X, y, qid)
+        return self.selective_ranker_.evaluate(items.X, items.y, qid=items.qid)
 
     def correctness_completeness(self, X: Any, y: ArrayLike) -> tuple[float, float]:
         """Return the correctness of the accepted orders and their completeness.
@@ -512,7 +579,7 @@ default="misranking"
         skrank_abstain.metrics.correctness_completeness_score : With intervals.
         """
         items = self.to_items(X, y)
-        decisions = self.selective_ranker_.predict_pairs(items.X, items.qid)
+        decisions = self.selective_ranker_.predict_pairs(items.X, qid=items.qid)
         truth = np.sign(items.y[decisions.left] - items.y[decisions.right])
         correctness, completeness = correctness_completeness_score(
             truth.astype(np.int64), decisions.label, decisions.accepted
@@ -538,11 +605,12 @@ default="misranking"
         """
         items = self.to_items(X, y)
         ranker = self.selective_ranker_
-        scored = ranker._scored(items.X, items.qid)
-        hashes = hash_rows(self._check_samples(X))
-        n_samples = items.qid.size // self.n_labels_
-        samples = group_queries(np.arange(n_samples), n_samples)
-        rows = describe_rows(self, hashes, samples.codes, items.y, unit="sample")
+        scored = ranker._scored(items.X, qid=items.qid)
+        X = self._check_samples(X)
+        samples = group_queries(np.arange(X.shape[0]), X.shape[0])
+        shape = X.shape[0], self.n_labels_
+        labels = None if y is None else self._relevance(y, shape)
+        rows = describe_rows(self, hash_rows(X), samples.codes, labels, unit="sample")
         kinds = groups_of_queries(groups, samples)
         # Without labels all pairs count as tied; the page then shows no such number.
         known = np.zeros(items.qid.size) if y is None else items.y
@@ -561,9 +629,8 @@ default="misranking"
         """Return the selective accuracy: correct predictions among accepted pairs.
 
         Not for the choice of a threshold: a search over ``coverage`` by this score, the
-        default of every search, takes the lowest one. `selective_utility` of
-        `skrank_abstain.metrics` does not, given `selective_ranker_` and the items that
-        ``to_items(X, y)`` returns.
+        default of every search, takes the lowest one. ``selective_utility(cost)`` of
+        `skrank_abstain.metrics` does not.
 
         Higher is better, in [0, 1].
 
@@ -583,5 +650,5 @@ default="misranking"
         sklearn.exceptions.UndefinedMetricWarning
             If no pair is accepted.
         """
-        check_is_fitted(self, "selective_ranker_")
-        return self.selective_ranker_.score(*self.to_items(X, y))
+        items = self.to_items(X, y)
+        return self.selective_ranker_.score(items.X, items.y, qid=items.qid)

@@ -115,7 +115,7 @@ class TopSetDisplay(Display):
         ValueError
             If no query has more than k items that differ in relevance.
         """
-        ranker, X = cls.open_ranker(estimator, X)
+        ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         items = ranker._labelled(X, y, qid)
         levels, queries = ranker._levels(items), items.queries
         best = first_levels(levels, items, ranker._k)
@@ -253,7 +253,7 @@ class QueryRiskDisplay(Display):
         ValueError
             If no query holds a relevant item.
         """
-        ranker, X = cls.open_ranker(estimator, X)
+        ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         count, lost = blocks_of_risk(ranker.evaluate(X, y, qid))
         if count.size == 0:
             raise ValueError(

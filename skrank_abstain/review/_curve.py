@@ -143,7 +143,7 @@ default="pairs"
         raise ValueError(
             f"reviewer_error must name reviewers of error, {names}, got {strange}."
         )
-    ranker, X = find_ranker(ranker, X, "review")
+    ranker, X, y, qid = find_ranker(ranker, X, y, qid, "review")
     ranker.evaluate(X, y, qid)  # checks the labels and the queries
     relevance = check_relevance(y)
     review: Review = ranker.review(X, qid, reviewer_error=known)

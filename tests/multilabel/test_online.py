@@ -330,7 +330,7 @@ def test_messages(params, error, message):
 
 
 def test_graded_relevance_needs_regressors():
-    experts = [("a", MultiOutputClassifier(SGDClassifier()))]
+    experts = [("a", MultiOutputClassifier(SGDClassifier(loss="log_loss")))]
     with pytest.raises(ValueError, match="y must be 0/1 for classifiers that learn"):
         OnlineMultilabelRanker(experts).fit([[0.0], [1.0]], [[0, 2], [1, 0]])
     learners = [("b", learner()), *experts]

@@ -57,7 +57,7 @@ class RanksOfTwoLabels(OnTwoLabels, ThresholdDecompositionRanker):
 def two_labels(y):
     y = np.asarray(y)
     y = y[:, None] if y.ndim == 1 else y
-    return y if y.dtype.kind == "c" else np.hstack([y, 1 - y])
+    return y if y.dtype.kind == "c" else np.hstack([y, y.max(initial=0) - y])
 
 
 @parametrize_with_checks(

@@ -104,7 +104,7 @@ def test_breaking_ties_by_index_does_not():
     assert votes["index"].tolist() == [2 / 3, 0, 1 / 3, 0]
 
 
-@given(arrays(np.float64, (5, 3), elements=st.sampled_from([-1.0, 0.0, 2.5, 3.0])))
+@given(arrays(np.float64, (5, 3), elements=st.sampled_from([-1.5, 0.0, 2.5, 3.0])))
 def test_votes_for_grades_are_the_mean_relevance(y):
     ranker = ThresholdDecompositionRanker(Frequency()).fit(np.zeros((5, 1)), y)
     votes = ranker.decision_function(np.zeros((2, 1)))

@@ -1,0 +1,439 @@
+"""Labels in Y: their names, labels that never occur, labels that are unknown."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from skrank_abstain import BALToR
+from skrank_abstain.displays import (
+    ClassFractionDisplay,
+    CoverageDisplay,
+    PairReliabilityDisplay,
+    RankIntervalDisplay,
+    RiskCoverageDisplay,
+)
+from skrank_abstain.metrics import (
+    accuracy_at_coverage,
+    coverage_at_risk,
+    neg_aurc_scorer,
+    neg_place_width,
+    selective_utility,
+)
+from skrank_abstain.multilabel import (
+    LinearMultilabelRanker,
+    OnlineMultilabelRanker,
+    ScoreColumn,
+    SelectiveMultilabelRanker,
+    ThresholdDecompositionRanker,
+    multilabel_loss,
+    to_items,
+)
+from skrank_abstain.multilabel._ranker import pairwise_logistic_objective
+
+NAMES = ["sport", "art", "law", "war", "food"]
+MOVED = ["war", "sport", "food", "law", "art"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_multilabel_classification(
+        500, n_features=8, n_classes=5, random_state=3
+    )
+    return X.astype(float), pd.DataFrame(y, columns=NAMES)
+
+
+def rankers():
+    linear = LinearMultilabelRanker(alpha=0.1)
+    return [
+        linear,
+        ThresholdDecompositionRanker(LogisticRegression(max_iter=1000)),
+        OnlineMultilabelRanker([("a", [1, 2, 3, 4, 5]), ("b", [5, 4, 3, 2, 1])]),
+        SelectiveMultilabelRanker(linear, random_state=0),
+    ]
+
+
+def by_type(estimator):
+    return type(estimator).__name__
+
+
+@pytest.mark.parametrize("ranker", rankers(), ids=by_type)
+def test_labels_are_matched_by_name(data, ranker):
+    X, y = data
+    ranker.fit(X[:350], y[:350])
+    assert ranker.label_names_ == NAMES
+    score = ranker.score(X[350:], y[350:])
+    assert score == ranker.score(X[350:], y[350:].to_numpy())
+    assert score != ranker.score(X[350:], y[350:][MOVED].to_numpy())
+    for moved in (y[350:][MOVED], pl.from_pandas(y[350:][MOVED])):
+        assert ranker.score(X[350:], moved) == score
+    other = y[350:].rename(columns={"law": "music"})
+    for wrong in (other, y[350:][NAMES[:4]]):
+        with pytest.raises(ValueError, match="y must name each label once"):
+            ranker.score(X[350:], wrong)
+    twice = y.rename(columns={"law": "art"})
+    with pytest.raises(ValueError, match=r"each label once.*got \['sport', 'art', 'a"):
+        ranker.fit(X, twice)
+    assert ranker.fit(X, y.to_numpy()).label_names_ is None
+
+
+def test_all_methods_of_the_selective_ranker_match_names(data):
+    X, y = data
+    ranker = SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0)
+    ranker.fit(X[:350], y[:350])
+    X, y = X[350:], y[350:]
+    moved = y[MOVED]
+    assert ranker.evaluate(X, moved).correct.tolist() == (
+        ranker.evaluate(X, y).correct.tolist()
+    )
+    assert ranker.correctness_completeness(X, moved) == (
+        ranker.correctness_completeness(X, y)
+    )
+    assert np.array_equal(ranker.to_items(X, moved).y, y.to_numpy().ravel())
+    pages = [ranker.report(X, each).splitlines() for each in (y, moved)]
+    assert [line for line in pages[0] if line not in pages[1]] in (
+        [],
+        [line for line in pages[0] if line.startswith("- date: ")],
+    )
+
+
+def test_batches_of_a_stream_are_matched_by_name(data):
+    X, y = data
+    experts = [("fixed", [1, 2, 3, 4, 5]), ("other", [3, 1, 2, 5, 4])]
+    one, two = (OnlineMultilabelRanker(experts) for _ in range(2))
+    one.partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
+    two.partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:][MOVED])
+    assert one.expert_losses_.tolist() == two.expert_losses_.tolist()
+
+
+def test_names_are_shown(data):
+    X, y = data
+    ranker = SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0)
+    ranker.fit(X[:350], y[:350])
+    ranking, decisions = ranker.ranking(X[350:]), ranker.predict_pairs(X[350:])
+    places = ranker.predict_ranks(X[350:])
+    column = [NAMES.index(name) for name in ranking.item_id]
+    assert ranking.place.tolist() == places[ranking.qid, column].tolist()
+    assert decisions.left_id.tolist() == [NAMES[k % 5] for k in decisions.left]
+    assert decisions.right_id.tolist() == [NAMES[k % 5] for k in decisions.right]
+    given = ranker.ranking(X[350:], item_id=list("abcde"))
+    assert given.item_id.tolist() == ["abcde"[k] for k in column]
+    nameless = ranker.fit(X[:350], y[:350].to_numpy())
+    assert nameless.predict_pairs(X[350:]).left_id is None
+    assert set(nameless.ranking(X[350:]).item_id.tolist()) == set(range(5))
+
+
+def test_names_of_a_fitted_model_hold(data):
+    X, y = data
+    linear = LinearMultilabelRanker(alpha=0.1).fit(X[:200], y[:200])
+    known, moved, nameless = (
+        SelectiveMultilabelRanker(linear).fit(X[200:350], each)
+        for each in (y[200:350], y[200:350][MOVED], y[200:350].to_numpy())
+    )
+    assert moved.label_names_ == MOVED
+    assert nameless.label_names_ == NAMES
+    want = known.decision_function(X)
+    order = [NAMES.index(name) for name in MOVED]
+    assert np.array_equal(moved.decision_function(X), want[:, order])
+    assert moved.score(X[350:], y[350:]) == known.score(X[350:], y[350:])
+    other = y[200:350].rename(columns={"law": "music"})
+    with pytest.raises(ValueError, match="y must name each label once"):
+        SelectiveMultilabelRanker(linear).fit(X[200:350], other)
+    expert = [("linear", FrozenEstimator(linear))]
+    online = [OnlineMultilabelRanker(expert).fit(X, each) for each in (y, y[MOVED])]
+    assert online[0].expected_loss_ == online[1].expected_loss_
+
+
+@pytest.mark.filterwarnings("ignore:Label .* is present in all training examples")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "model",
+    [
+        OneVsRestClassifier(LogisticRegression(max_iter=1000)),
+        make_pipeline(StandardScaler(), OneVsRestClassifier(LogisticRegression())),
+        RandomForestClassifier(30, random_state=0),
+        ThresholdDecompositionRanker(LogisticRegression(max_iter=1000)),
+        LinearMultilabelRanker(),
+    ],
+    ids=by_type,
+)
+def test_a_label_that_never_occurs_ranks_last(data, model):
+    X, y = data[0], data[1].to_numpy().copy()
+    y[:, 2] = 0
+    ranker = SelectiveMultilabelRanker(model, random_state=0).fit(X[:350], y[:350])
+    scores = ranker.decision_function(X[350:])
+    assert (scores[:, 2] == scores.min(axis=1)).all()
+    y[:, 2] = 1
+    always = ranker.fit(X[:350], y[:350]).decision_function(X[350:])
+    assert (always[:, 2] == always.max(axis=1)).all()
+
+
+@pytest.mark.filterwarnings("ignore:Label .* is present in all training examples")
+def test_models_whose_scores_place_no_label_are_refused(data):
+    X, y = data[0], data[1].to_numpy().copy()
+    labels = MultiOutputClassifier(LinearSVC())
+    with pytest.raises(TypeError, match=r"got MultiOutputClassifier.*whose values do"):
+        SelectiveMultilabelRanker(labels, random_state=0).fit(X, y)
+    learner = MultiOutputClassifier(SGDClassifier(random_state=0))
+    with pytest.raises(TypeError, match="whose values do not place the labels"):
+        OnlineMultilabelRanker([("margins", learner)]).fit(X, y)
+    margins = OneVsRestClassifier(LinearSVC())
+    SelectiveMultilabelRanker(margins, random_state=0).fit(X, y)
+    y[:, 2] = 0
+    with pytest.raises(TypeError, match="no label that never or always occurs"):
+        SelectiveMultilabelRanker(margins, random_state=0).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def selective(data):
+    X, y = data
+    model = ThresholdDecompositionRanker(LogisticRegression(max_iter=1000))
+    return SelectiveMultilabelRanker(model, random_state=0).fit(X[:350], y[:350])
+
+
+def test_scorers_take_samples_and_their_labels(data, selective):
+    X, y = data[0][350:], data[1][350:]
+    items = selective.to_items(X, y)
+    inner = selective.selective_ranker_
+    scorers = [
+        selective_utility(0.2),
+        neg_aurc_scorer,
+        accuracy_at_coverage(0.5),
+        coverage_at_risk(0.1),
+        neg_place_width(0.8),
+    ]
+    for scorer in scorers:
+        want = scorer(inner, items.X, items.y, qid=items.qid)
+        assert scorer(selective, X, y) == want
+        assert scorer(selective, X, y[MOVED]) == want
+    with pytest.raises(ValueError, match="qid must be None, since each sample is a qu"):
+        neg_aurc_scorer(selective, X, y, qid=np.arange(len(X)))
+
+
+@pytest.mark.parametrize("routing", [True, False])
+def test_a_search_by_scorers(data, routing):
+    X, y = data
+    pipeline = make_pipeline(
+        StandardScaler(),
+        SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0),
+    )
+    grid = {"selectivemultilabelranker__estimator__alpha": [1e3, 0.01]}
+    with sklearn.config_context(enable_metadata_routing=routing):
+        for scoring in (neg_aurc_scorer, selective_utility(0.2)):
+            search = GridSearchCV(pipeline, grid, scoring=scoring, cv=2).fit(X, y)
+            scores = search.cv_results_["mean_test_score"]
+            # With so strong a penalty, all samples get nearly the same order.
+            assert scores[1] > scores[0]
+            assert scoring(search, X, y) == scoring(search.best_estimator_, X, y)
+
+
+def test_displays_take_samples_and_their_labels(data, selective):
+    pytest.importorskip("matplotlib")
+    X, y = data[0][350:], data[1][350:]
+    items = selective.to_items(X, y)
+    inner = selective.selective_ranker_
+    options = {"n_resamples": 5, "random_state": 0}
+    curve, want = (
+        RiskCoverageDisplay.from_estimator(*each, **options)
+        for each in ((selective, X, y[MOVED]), (inner, items.X, items.y, items.qid))
+    )
+    assert np.array_equal(curve.selective_risk, want.selective_risk)
+    assert np.array_equal(curve.band, want.band)
+    shares = CoverageDisplay.from_estimator(selective, X, y, coverages=[0.3, 0.8])
+    assert shares.coverage[1] == selective.evaluate(X, y).coverage
+    fraction = ClassFractionDisplay.from_estimator(selective, X, y)
+    assert fraction.coverage[-1] == 1
+    reliability = PairReliabilityDisplay.from_estimator(selective, X, y)
+    assert reliability.figure_ is not None
+    places = RankIntervalDisplay.from_estimator(selective, X, y, query=3)
+    assert np.array_equal(
+        np.sort(places.intervals, axis=0),
+        np.sort(selective.rank_intervals(X[3:4])[0], axis=0),
+    )
+
+
+def test_methods_agree_with_the_other_rankers(data, selective):
+    X, y = data[0][350:], data[1][350:]
+    decisions = selective.predict_pairs(X)
+    assert np.array_equal(selective.pair_proba(X), decisions.proba)
+    some = selective.pair_proba(X, pairs=[[0, 1], [7, 6]])
+    assert np.array_equal(some[1], selective.pair_proba(X, pairs=[[6, 7]])[0, ::-1])
+    priced = selective.at_cost(0.1)
+    assert priced.threshold_ == 0.1
+    d = priced.predict_pairs(X)
+    assert np.array_equal(d.accepted, d.risk <= 0.1)
+    assert priced.coverage == priced.coverage_ > selective.at_cost(0.02).coverage
+    assert priced.at_coverage(0.8).threshold_ == selective.threshold_
+    totals = selective.evaluate(X, y, qid=None)
+    assert totals.pairs.tolist() == [10] * len(X)
+    with pytest.raises(ValueError, match="qid must be None"):
+        selective.evaluate(X, y, qid=np.arange(len(X)))
+
+
+@pytest.fixture(scope="module")
+def partly(data):
+    """Return the data with a fifth of the labels unknown, one of each sample known."""
+    X, y = data
+    unknown = np.random.RandomState(0).random_sample(y.shape) < 0.2
+    unknown[np.arange(len(y)), np.arange(len(y)) % 5] = False
+    return X, y.astype(float).mask(unknown)
+
+
+def by_hand(X, y, ranker):
+    """Count right, wrong and all pairs of known labels of each sample."""
+    scores, counts = ranker.decision_function(X), []
+    for of_sample, relevance in zip(scores, y, strict=True):
+        right = wrong = every = 0
+        for i in range(5):
+            for j in range(i):
+                if np.isnan(relevance[[i, j]]).any():
+                    continue
+                sign = (of_sample[i] - of_sample[j]) * (relevance[i] - relevance[j])
+                right, wrong, every = right + (sign > 0), wrong + (sign < 0), every + 1
+        counts.append((right, wrong, every))
+    return np.array(counts).T
+
+
+@pytest.mark.parametrize("ranker", [*rankers()[:1], rankers()[2]], ids=by_type)
+def test_score_leaves_unknown_labels_out(partly, ranker):
+    X, y = partly
+    ranker.fit(X[:350], y[:350])
+    X, y = X[350:], y[350:].to_numpy()
+    right, wrong, _ = by_hand(X, y, ranker)
+    share = np.where(right + wrong, right / np.maximum(right + wrong, 1), 1.0)
+    got = ranker.score(X, y)
+    if isinstance(ranker, OnlineMultilabelRanker):  # equal ranks count half
+        votes = ranker.decision_function(X)
+        assert all(len(np.unique(row)) == 5 for row in votes)
+    assert got == pytest.approx(share.mean())
+
+
+@pytest.mark.parametrize("loss", ["sum", "precision"])
+def test_votes_are_scored_by_known_labels(partly, loss):
+    X, y = partly
+    classifier = LogisticRegression(max_iter=1000)
+    ranker = ThresholdDecompositionRanker(classifier, p=2, loss=loss)
+    ranker.fit(X[:350], y[:350])
+    X, y = X[350:], y[350:].to_numpy()
+    scores = ranker.decision_function(X)
+    total, worst = 0.0, 0.0
+    for of_sample, relevance in zip(scores, y, strict=True):
+        known = ~np.isnan(relevance)
+        for by, out in ((of_sample, "got"), (-relevance, "worst")):
+            value = multilabel_loss(
+                [relevance[known]],
+                [by[known]],
+                loss=loss,
+                p=min(2, known.sum()),
+                ties="average",
+            )
+            total, worst = (
+                (total + value, worst) if out == "got" else (total, worst + value)
+            )
+    assert ranker.score(X, y) == pytest.approx(1 - total / worst)
+
+
+def test_evaluate_leaves_unknown_labels_out(partly, selective):
+    X, y = partly[0][350:], partly[1][350:]
+    totals = selective.evaluate(X, y)
+    _, wrong, every = by_hand(X, y.to_numpy(), selective)
+    assert totals.pairs.tolist() == every.tolist()
+    everything = selective.at_coverage(1.0).evaluate(X, y)
+    assert everything.misranked.tolist() == wrong.tolist()
+    d = selective.predict_pairs(X)
+    truth = y.to_numpy().ravel()
+    difference = truth[d.left] - truth[d.right]
+    accepted = np.bincount(d.qid, d.accepted & ~np.isnan(difference), len(X))
+    assert totals.accepted.tolist() == accepted.tolist()
+    given = d.accepted & (d.label != 0) & ~np.isnan(difference) & (difference != 0)
+    agrees = (d.label == np.sign(difference))[given].mean()
+    correctness, _ = selective.correctness_completeness(X, y)
+    assert correctness == pytest.approx(2 * agrees - 1)
+    page = selective.report(X, y)
+    assert f"{totals.coverage:.4f}" in page
+
+
+def test_unknown_labels_teach_nothing(partly):
+    X, y = partly
+    linear = LinearMultilabelRanker(alpha=0.1).fit(X, y)
+    # A label that is unknown adds no pair: so does one that is as relevant as all.
+    one = np.isnan(y.to_numpy()).sum(axis=1) > 0
+    assert one.any()
+    params = np.random.RandomState(1).normal(size=5 * 9)
+    value, _ = pairwise_logistic_objective(params, X, y.to_numpy(), 0.0)
+    weights = params.reshape(5, 9)
+    scores, total = X @ weights[:, :8].T + weights[:, 8], 0.0
+    for s, r in zip(scores, y.to_numpy(), strict=True):
+        losses = [
+            np.logaddexp(0, s[j] - s[i])
+            for i in range(5)
+            for j in range(5)
+            if r[i] > r[j]
+        ]
+        total += np.mean(losses) if losses else 0.0
+    assert value == pytest.approx(total / len(X))
+    assert np.isfinite(linear.coef_).all()
+    votes = ThresholdDecompositionRanker(LogisticRegression(max_iter=1000)).fit(X, y)
+    for column in range(5):
+        known = y.iloc[:, column].notna().to_numpy()
+        alone = LogisticRegression(max_iter=1000)
+        alone.fit(X[known], y.iloc[known, column].astype(int))
+        assert np.allclose(votes.estimators_[0][column].coef_, alone.coef_)
+
+
+def test_unknown_labels_calibrate_nothing(partly):
+    X, y = partly
+    linear = LinearMultilabelRanker(alpha=0.1).fit(X[:200], y[:200])
+    ranker = SelectiveMultilabelRanker(linear).fit(X[200:], y[200:])
+    items = to_items(linear.decision_function(X[200:]), y[200:])
+    assert items.y.size == y[200:].notna().to_numpy().sum()
+    by_hand = BALToR(ScoreColumn()).fit(items.X, items.y, qid=items.qid)
+    assert ranker.threshold_ == by_hand.threshold_
+    trained = SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0)
+    nullable = y.astype("Int64")
+    assert np.array_equal(
+        trained.fit(X, y).predict(X), clone(trained).fit(X, nullable).predict(X)
+    )
+
+
+@pytest.mark.parametrize("ranker", rankers(), ids=by_type)
+def test_unknown_labels_are_not_minus_one(partly, ranker):
+    X, y = partly
+    minus = y.fillna(-1.0)
+    row = int((minus == -1).any(axis=1).to_numpy().argmax())
+    with pytest.raises(ValueError, match=rf"NaN, not -1, for unknown.* in row {row}\."):
+        ranker.fit(X, minus)
+    ranker.fit(X[:350], y[:350])
+    with pytest.raises(ValueError, match="NaN, not -1, for unknown"):
+        ranker.score(X[350:], minus[350:])
+    ranker.score(X[350:], minus[350:] + 0.5 * (minus[350:] == 1))  # real numbers
+    empty = y.copy()
+    empty.iloc[7] = np.nan
+    with pytest.raises(ValueError, match=r"a known label in each row.* in row 7"):
+        ranker.fit(X, empty)
+    empty = y.copy()
+    empty["law"] = np.nan
+    empty = empty[empty.notna().any(axis=1)].to_numpy()
+    if isinstance(ranker, OnlineMultilabelRanker):  # its fixed experts learn nothing
+        assert clone(ranker).partial_fit(X[:1], empty[:1]).n_rounds_ == 1
+        return
+    with pytest.raises(ValueError, match="a known value in each column"):
+        ranker.fit(X[: len(empty)], empty)
+
+
+def test_places_among_all_labels_need_all_labels(partly):
+    ranker = ThresholdDecompositionRanker(LogisticRegression(), thresholds="rank")
+    with pytest.raises(ValueError, match="y with thresholds='rank' must be finite"):
+        ranker.fit(*partly)
