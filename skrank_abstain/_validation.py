@@ -19,9 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
+from skrank_abstain._kernels import FloatArray, IntArray
 
 #: How far the probabilities of a pair may sum from one.
 _PROBA_TOLERANCE = 1e-6

@@ -7,9 +7,8 @@ from numpy.typing import ArrayLike
 from scipy.special import entr
 from sklearn.utils import check_random_state
 
+from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
     check_choice,
     check_fraction,
     check_positive_int,

@@ -21,3 +21,11 @@ because the compiler does not vectorise loops whose index may count from the end
 kernel calls only kernels of its own module: the cache on disk notices changes of that
 file alone. Arrays named ``out`` must not overlap the inputs.
 """
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+BitArray = NDArray[np.uint64]

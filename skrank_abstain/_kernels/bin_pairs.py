@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from skrank_abstain._kernels.compiling import FloatArray, IntArray, jit
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._kernels.compiling import jit
 from skrank_abstain._kernels.outcomes import count_outcomes
 from skrank_abstain._kernels.threads import map_ranges
 

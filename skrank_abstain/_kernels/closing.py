@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from skrank_abstain._kernels.compiling import BitArray, BoolArray, IntArray, jit
+from skrank_abstain._kernels import BitArray, BoolArray, IntArray
+from skrank_abstain._kernels.compiling import jit
 from skrank_abstain._kernels.threads import map_ranges
 
 

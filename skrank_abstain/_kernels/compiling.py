@@ -7,12 +7,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba.core.caching import FunctionCache
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-BitArray = NDArray[np.uint64]
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels.compiling import FloatArray, IntArray, jit
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._kernels.compiling import jit
 
 
 @jit

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from skrank_abstain._kernels.compiling import BoolArray, FloatArray, IntArray, jit
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._kernels.compiling import jit
 
 
 def fill_pairs(

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from skrank_abstain._kernels.compiling import FloatArray, IntArray, jit
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._kernels.compiling import jit
 from skrank_abstain._kernels.threads import map_ranges
 
 

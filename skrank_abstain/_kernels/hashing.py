@@ -1,7 +1,8 @@
 """Kernel that hashes rows of 64-bit values in one pass."""
 
+from skrank_abstain._kernels import BitArray
 from skrank_abstain._kernels.compiling import jit
-from skrank_abstain._kernels.mixing import BitArray, mix
+from skrank_abstain._kernels.mixing import mix
 
 _mix = jit(mix)  # of one number, compiled
 

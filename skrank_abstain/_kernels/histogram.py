@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from skrank_abstain._kernels.compiling import BitArray, FloatArray, IntArray, jit
+from skrank_abstain._kernels import BitArray, FloatArray, IntArray
+from skrank_abstain._kernels.compiling import jit
 from skrank_abstain._kernels.threads import map_ranges
 
 # Pairs of one query that are counted; so many fix a curve to three digits.

@@ -1,9 +1,8 @@
 """The package's one mixer of 64-bit numbers."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-BitArray = NDArray[np.uint64]
+from skrank_abstain._kernels import BitArray
 
 
 def mix(bits: BitArray) -> BitArray:

@@ -5,13 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels.compiling import (
-    BitArray,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    jit,
-)
+from skrank_abstain._kernels import BitArray, BoolArray, FloatArray, IntArray
+from skrank_abstain._kernels.compiling import jit
 from skrank_abstain._kernels.sorting import dense_grades_within
 from skrank_abstain._kernels.threads import map_ranges
 

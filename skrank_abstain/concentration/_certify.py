@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray, IntArray, check_fraction
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._validation import check_fraction
 from skrank_abstain._warnings import warn_user
 
 #: Largest share of the capital that a loss of one may take.

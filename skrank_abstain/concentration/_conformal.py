@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
 
 #: Rounding of a sum over queries must not demand a higher threshold.
 _SLACK = 1e-12

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtr, stdtrit
 from sklearn.utils import check_random_state
 
+from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import (
-    FloatArray,
     check_fraction,
     check_not_negative,
     check_per_query,

@@ -17,9 +17,8 @@ from scipy.special import expit, ndtr, ndtri
 from sklearn.datasets import load_diabetes
 from sklearn.utils import Bunch, check_random_state
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
     check_choice,
     check_positive_int,
     check_real,

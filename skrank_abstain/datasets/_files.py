@@ -24,7 +24,8 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
-from skrank_abstain._validation import FloatArray, IntArray, check_positive_int, shown
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._validation import check_positive_int, shown
 from skrank_abstain.pairs import check_output_size
 
 #: First bytes of compressed files.

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
     check_choice,
     check_labels,
     check_loss,

@@ -11,9 +11,8 @@ from scipy.stats import rankdata
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
     check_numbers,
     check_positive_int,
     check_relevance,

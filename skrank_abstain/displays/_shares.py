@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
     check_fraction,
     check_numbers,
     check_positive_int,

@@ -17,12 +17,10 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
-    BoolArray,
-    FloatArray,
-    IntArray,
     check_choice,
     check_fraction,
     rounded_share,

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import (
-    FloatArray,
     check_choice,
     check_finite,
     check_not_negative,

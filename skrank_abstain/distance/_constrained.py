@@ -9,10 +9,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank_abstain._kernels import FloatArray
 from skrank_abstain._saving import Saved
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
-    FloatArray,
     check_positive,
     check_positive_int,
     check_real,

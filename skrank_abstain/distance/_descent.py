@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray, IntArray, check_real
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._validation import check_real
 from skrank_abstain.distance._losses import MarginLoss
 from skrank_abstain.distance._pairs import NumberedPairs
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
-from skrank_abstain._validation import FloatArray, check_choice, check_positive
+from skrank_abstain._kernels import FloatArray
+from skrank_abstain._validation import check_choice, check_positive
 from skrank_abstain.distance._pairs import take_pairs
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Scores, count_outcomes

@@ -14,14 +14,9 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved
-from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
-    check_columns,
-    check_fraction,
-    shown,
-)
+from skrank_abstain._validation import check_columns, check_fraction, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.intake import (

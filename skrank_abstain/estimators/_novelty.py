@@ -7,15 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_fraction,
-    check_numbers,
-    shown,
-)
+from skrank_abstain._validation import check_fraction, check_numbers, shown
 from skrank_abstain.concentration import novelty_pvalues, novelty_pvalues_of_known
 from skrank_abstain.intake import CalibrationData, Rows, hold_out
 from skrank_abstain.pairs import Scores

@@ -19,15 +19,9 @@ from sklearn.utils import _safe_indexing, assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
-    check_columns,
-    listed,
-    refuse_lazy,
-    rounded_share,
-)
+from skrank_abstain._validation import check_columns, listed, refuse_lazy, rounded_share
 from skrank_abstain.intake import hold_out, hold_out_of_each, two_parts
 from skrank_abstain.pairs import Queries, group_queries, read_pair_labels
 from skrank_abstain.scorers import (

@@ -9,11 +9,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
     check_loss,
     check_row_order,
     check_sample_weight,

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from skrank_abstain._kernels.mixing import BitArray, mix
+from skrank_abstain._kernels import BitArray, BoolArray, FloatArray, IntArray
+from skrank_abstain._kernels.mixing import mix
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray, is_missing
+from skrank_abstain._validation import is_missing
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, group_queries
 

@@ -15,10 +15,9 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
     MOST_GRADES,
-    FloatArray,
-    IntArray,
     check_columns,
     check_relevance,
     check_row_order,

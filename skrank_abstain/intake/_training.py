@@ -10,15 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import GroupKFold, check_cv, train_test_split
 from sklearn.utils import check_random_state
 
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_row_order,
-    encode_qid,
-    rounded_share,
-    shown,
-)
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import check_row_order, encode_qid, rounded_share, shown
 from skrank_abstain.intake._repeats import (
     HashedRows,
     find_repeats,

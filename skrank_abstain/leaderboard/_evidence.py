@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.leaderboard._fit import (
     VOTE_MODELS,
     Counts,

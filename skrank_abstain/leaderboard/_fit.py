@@ -30,8 +30,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import expit, log_expit, log_softmax
 from scipy.stats import chi2
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.leaderboard._votes import Votes
 
 #: Beyond this many items systems are solved by conjugate gradients.

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_array
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.leaderboard._fit import (
     Counts,
     Strengths,

@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._kernels import FloatArray
 from skrank_abstain._kernels.closing import reduced_orders
 from skrank_abstain._saving import Saved
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
-    FloatArray,
     check_choice,
     check_finite,
     check_fraction,

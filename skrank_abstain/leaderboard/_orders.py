@@ -18,7 +18,7 @@ from scipy.linalg import cholesky
 from scipy.special import logsumexp
 from scipy.stats import false_discovery_control, norm
 
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import bounds_of_orders
 
 #: Pairs that are drawn at a time.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain.displays import GREY, PALETTE, Display
 from skrank_abstain.pairs import SHOWN, PairDecisions, Ranking, html_of_rows
 

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
     check_finite,
     check_positive,
     check_positive_int,

@@ -22,13 +22,8 @@ from numpy.typing import ArrayLike
 from scipy.integrate import trapezoid
 from scipy.special import digamma
 
-from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
-    check_labels,
-    check_loss,
-    check_numbers,
-)
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._validation import check_labels, check_loss, check_numbers
 from skrank_abstain.metrics._scores import (
     Area,
     MetricValue,

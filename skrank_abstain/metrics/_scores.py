@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
     check_choice,
     check_fraction,
     check_labels,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
 
 #: Exponents of the mixture: from bets on a few tiny to bets on many small p-values.
 EXPONENTS = np.arange(1, 20) / 20

@@ -17,13 +17,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
-    check_fraction,
-    check_positive_int,
-    listed,
-)
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._validation import check_fraction, check_positive_int, listed
 from skrank_abstain.displays import Display, draw_curve, draw_reference
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.monitor._evidence import (

@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
     check_choice,
     check_finite,
     check_positive_int,

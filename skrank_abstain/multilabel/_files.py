@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain.datasets import existing_file, read_lines
 
 #: The codes of the values of each attribute, by its name; none for numbers.

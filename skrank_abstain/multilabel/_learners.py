@@ -15,13 +15,8 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.utils import check_random_state
 
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_fraction,
-    check_vector,
-)
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import check_fraction, check_vector
 from skrank_abstain.multilabel._classes import (
     TOLERANCE,
     Learner,

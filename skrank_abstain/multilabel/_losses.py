@@ -13,10 +13,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from scipy.stats import rankdata
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
     check_choice,
     check_finite,
     check_positive_int,

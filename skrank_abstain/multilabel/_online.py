@@ -21,9 +21,9 @@ from sklearn.utils import (
     get_tags,
 )
 
+from skrank_abstain._kernels import FloatArray
 from skrank_abstain._transaction import all_or_nothing, new_or_old
 from skrank_abstain._validation import (
-    FloatArray,
     check_choice,
     check_positive,
     check_positive_int,

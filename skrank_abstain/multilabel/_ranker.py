@@ -20,12 +20,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     MOST_GRADES,
-    FloatArray,
-    IntArray,
     check_choice,
     check_columns,
     check_positive_int,

@@ -11,14 +11,9 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._transaction import all_or_nothing
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_fraction,
-    shown,
-)
+from skrank_abstain._validation import check_fraction, shown
 from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker
 from skrank_abstain.intake import (
     describe_rows,

@@ -11,12 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_positive_int,
-)
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import check_positive_int
 from skrank_abstain.pairs._tables import SHOWN, Table, html_of_rows, python_rows
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import IntArray, listed, shown
+from skrank_abstain._kernels import IntArray
+from skrank_abstain._validation import listed, shown
 from skrank_abstain._warnings import warn_user
 
 _TIES = dict.fromkeys(("tie", "draw", "same", "equal"), 0)

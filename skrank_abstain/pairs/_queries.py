@@ -13,14 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_relevance,
-    encode_qid,
-    refuse_lazy,
-)
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import check_relevance, encode_qid, refuse_lazy
 
 #: NumPy sorts up to this many items: starting the parallel sort takes 50 us, a good
 #: part of one request.

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.utils import _safe_indexing
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs._memory import check_graph_size
 from skrank_abstain.pairs._queries import Queries, group_queries
 

@@ -10,14 +10,8 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    encode_qid,
-    listed,
-    shown,
-)
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import encode_qid, listed, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.intake import (

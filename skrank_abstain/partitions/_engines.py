@@ -21,14 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
+from skrank_abstain._kernels import IntArray
 from skrank_abstain._kernels.threads import one_thread
-from skrank_abstain._validation import (
-    IntArray,
-    encode_qid,
-    names_of_columns,
-    refuse_lazy,
-    shown,
-)
+from skrank_abstain._validation import encode_qid, names_of_columns, refuse_lazy, shown
 from skrank_abstain.partitions._rows import (
     find_split_query,
     require_columns,

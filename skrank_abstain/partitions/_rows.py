@@ -8,13 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
-    encode_qid,
-    listed,
-    names_of_columns,
-)
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._validation import encode_qid, listed, names_of_columns
 
 
 @dataclass(frozen=True)

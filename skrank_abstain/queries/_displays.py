@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain._kernels import FloatArray
 from skrank_abstain.displays import Display, draw_curve, draw_reference, join_label
 from skrank_abstain.metrics import RankerScorer, area_of_prefixes, undefined
 from skrank_abstain.queries._query_risk import QueryResults

@@ -6,10 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
     MOST_GRADES,
-    FloatArray,
-    IntArray,
     check_not_negative,
     check_numbers,
     shown,

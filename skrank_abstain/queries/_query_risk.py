@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._transaction import all_or_nothing
-from skrank_abstain._validation import BoolArray, FloatArray, check_fraction, shown
+from skrank_abstain._validation import check_fraction, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import (
     advise_on_certification,

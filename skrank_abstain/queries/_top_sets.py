@@ -12,14 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._transaction import all_or_nothing
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_fraction,
-    check_positive_int,
-)
+from skrank_abstain._validation import check_fraction, check_positive_int
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake import take_labelled_rows
 from skrank_abstain.pairs import Queries, Scores

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from skrank_abstain._validation import FloatArray, check_loss
+from skrank_abstain._kernels import FloatArray
+from skrank_abstain._validation import check_loss
 from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.pairs import Scores
 from skrank_abstain.report._page import Report, Section, Table, write_page

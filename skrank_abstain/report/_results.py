@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skrank_abstain._validation import ZERO_ONE_LOSS, FloatArray, IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._validation import ZERO_ONE_LOSS
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.displays import (
     GREY,

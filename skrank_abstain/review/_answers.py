@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import IntArray, is_blank, is_missing, listed, shown
+from skrank_abstain._kernels import IntArray
+from skrank_abstain._validation import is_blank, is_missing, listed, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, read_columns, read_pair_labels
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import IntArray
+from skrank_abstain._kernels import IntArray
 from skrank_abstain.pairs import SHOWN, Table, html_of_rows
 from skrank_abstain.review._choosing import UNTOLD, pair_number
 from skrank_abstain.review._posterior import Posterior

@@ -9,13 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_choice,
-    shown,
-)
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import check_choice, shown
 from skrank_abstain.pairs import BYTES_PER_PAIR, check_output_size
 from skrank_abstain.review._posterior import Posterior
 

@@ -8,10 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import ndcg_score
 from sklearn.utils import check_random_state
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
     MOST_GRADES,
-    FloatArray,
-    IntArray,
     check_choice,
     check_positive_int,
     check_real,

@@ -9,12 +9,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_real,
-)
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import check_real
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries
 from skrank_abstain.review._answers import GOLD, Answers, check_spelling

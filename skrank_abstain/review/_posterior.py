@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain.pairs import Scores
 from skrank_abstain.tie_models import GradedRelevance
 

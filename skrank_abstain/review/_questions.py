@@ -20,14 +20,8 @@ from zipfile import BadZipFile
 
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
-    check_choice,
-    is_blank,
-    is_missing,
-    listed,
-)
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._validation import check_choice, is_blank, is_missing, listed
 from skrank_abstain.pairs import PairDecisions, read_columns
 from skrank_abstain.review._answers import as_text, is_pair_id, pair_id
 

@@ -8,11 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
-    BoolArray,
-    FloatArray,
-    IntArray,
     check_positive_int,
     check_real,
     shown,

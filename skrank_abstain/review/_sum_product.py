@@ -16,8 +16,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._kernels.compiling import jit
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 
 #: Most sweeps over a graph with loops, and the change that ends them.
 _SWEEPS = 200

@@ -7,8 +7,8 @@ each question; ``rows_of_items`` returns ``under``, ``tie``, ``gains`` (s, H, K,
 
 import numpy as np
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._kernels.compiling import jit
-from skrank_abstain._validation import FloatArray, IntArray
 
 
 @jit

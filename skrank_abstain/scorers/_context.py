@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain._kernels import FloatArray
 from skrank_abstain.pairs import Queries
 
 #: Values that are compared at a time.

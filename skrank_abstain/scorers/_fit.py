@@ -12,13 +12,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
-from skrank_abstain._validation import (
-    MOST_GRADES,
-    FloatArray,
-    IntArray,
-    check_positive_int,
-    check_relevance,
-)
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._validation import MOST_GRADES, check_positive_int, check_relevance
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._boosters import readable
 from skrank_abstain.scorers._models import booster_of, resolve_model, unwrap

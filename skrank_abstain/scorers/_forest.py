@@ -10,8 +10,9 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import _safe_indexing, assert_all_finite
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import FloatArray, IntArray, names_of_columns
+from skrank_abstain._validation import names_of_columns
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._context import as_numbers, numeric_columns, query_context
 

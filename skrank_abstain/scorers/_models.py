@@ -21,7 +21,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
-from skrank_abstain._validation import FloatArray, check_scores, shown
+from skrank_abstain._kernels import FloatArray
+from skrank_abstain._validation import check_scores, shown
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._boosters import (
     BOOSTERS,

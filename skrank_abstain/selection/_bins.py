@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import csr_array
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import (
     Queries,
     Scores,

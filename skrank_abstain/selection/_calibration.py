@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
     check_quantile,
     encode_qid,
     listed,

@@ -4,9 +4,9 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
-    FloatArray,
     check_choice,
     check_fraction,
     check_real,

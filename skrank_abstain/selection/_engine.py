@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._kernels.mixing import mix
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import (
     ALL_PAIRS,
     BYTES_PER_PAIR,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skrank_abstain._validation import BoolArray, FloatArray
+from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain.pairs import Scores, count_within
 from skrank_abstain.selection._engine import margins
 from skrank_abstain.tie_models import DifferenceModel, expected_losses

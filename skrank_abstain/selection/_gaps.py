@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import (
     Scores,
     count_outcomes,

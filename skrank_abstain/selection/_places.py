@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray, IntArray, check_fraction
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._validation import check_fraction
 from skrank_abstain.pairs import Scores, by_query
 
 #: Margins that are tried, as shares of the size of a query.

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from skrank_abstain._validation import BoolArray, FloatArray, check_choice
+from skrank_abstain._kernels import BoolArray, FloatArray
+from skrank_abstain._validation import check_choice
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.pairs import PairDecisions, Queries, pair_labels
 

@@ -4,12 +4,8 @@ import math
 
 import numpy as np
 
-from skrank_abstain._validation import (
-    FloatArray,
-    check_choice,
-    check_positive_int,
-    shown,
-)
+from skrank_abstain._kernels import FloatArray
+from skrank_abstain._validation import check_choice, check_positive_int, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import paired_ratio_test
 from skrank_abstain.selection._calibration import Calibration

@@ -25,9 +25,8 @@ from scipy.stats import bootstrap, rankdata
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 
+from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
     check_choice,
     check_finite,
     check_fraction,

@@ -16,8 +16,9 @@ import numpy as np
 from scipy.optimize import isotonic_regression, minimize
 from scipy.special import expit, log_expit, log_ndtr, ndtr, ndtri
 
+from skrank_abstain._kernels import FloatArray
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import FloatArray, check_choice
+from skrank_abstain._validation import check_choice
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import GapOutcomes
 from skrank_abstain.tie_models._tie_model import DifferenceModel, warn_of_disagreement

@@ -14,13 +14,8 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_numbers,
-    shown,
-)
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import check_numbers, shown
 from skrank_abstain.pairs import (
     Queries,
     Scores,

@@ -20,12 +20,8 @@ from scipy.special import expit, logit
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
-    check_positive_int,
-    check_scores,
-)
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._validation import check_positive_int, check_scores
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Scores, pairs_by_grade, thinned
 from skrank_abstain.tie_models._tie_model import EQUAL, BinModel, warn_of_disagreement

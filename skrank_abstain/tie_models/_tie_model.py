@@ -8,11 +8,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
     check_labels,
     check_numbers,
     check_proba,
