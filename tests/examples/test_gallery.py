@@ -281,14 +281,15 @@ def test_10_review_loop(page):
     assert right[-1] > right[0] + 0.15
     assert abs(expected[-1] - right[-1]) < 0.04
     assert 0.1 > bo[-1] > ann[-1] + 0.02
-    assert best[-1] < 0.75 * best[0]  # "worth less and less"
+    assert best[-1] < 0.75 * best[0]  # "two pairs at first and one and a half later"
     before, after = (bars(plt.figure(number).axes[0]) for number in (1, 2))
-    assert after.mean() < before.mean() - 0.5  # in ranks
+    assert after.mean() < before.mean() - 1  # in ranks
     curves = found["curves"]
     random = curves["random"]["accuracy"][-1]
     assert curves["pairs"]["accuracy"][-1] > random + 0.05
     assert curves["top"]["accuracy"][-1] > random + 0.03
     others = [curves[name]["ndcg"][2] for name in ("pairs", "random")]
+    # Here .0144; .0125 over eight draws (standard error .004).
     assert curves["top"]["ndcg"][2] > max(others) + 0.01
 
 
