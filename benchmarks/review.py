@@ -3,15 +3,16 @@
     python benchmarks/review.py --data MQ2008 OHSUMED    # folders of FoldN; an hour
     python benchmarks/review.py                          # simulated folds; minutes
     python benchmarks/review.py --places --data MQ2008 OHSUMED    # first places alone
+    python benchmarks/review.py --answers --data MQ2008 OHSUMED    # few answers alone
     python benchmarks/review.py --smoke                  # seconds
 
 An XGBRanker is trained and calibrated; reviewers are simulated by the labels of the
 test queries. Questions that `ask` chooses stand beside those at random. Then: how well
 the errors of two reviewers are found who gave a thousand answers each, or as many as
 there were questions; what becomes of reviewers who call close items the same; what a
-few answers do to a list; the time of one question; and how often the items that the
-decided pairs put among the first k places belong there, before answers and after, on
-clinic days too.
+few answers do to a list of at most twenty items; the time of one question; and how
+often the items that the decided pairs put among the first k places belong there, before
+answers and after. Few answers and first places are measured on clinic days, too.
 """
 
 import json
@@ -26,6 +27,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from lightgbm import LGBMRanker
 from sklearn.metrics import ndcg_score
 from tqdm import tqdm
 from xgboost import XGBRanker
@@ -178,81 +180,108 @@ def noticed(smoke: bool) -> list[Any]:
     return rows
 
 
-def few_answers(title: str, folds: list[Any]) -> list[Any]:
+def short_lists(folder: Path | None, smoke: bool) -> Iterator[Any]:
+    """Yield a ranker and queries of at most twenty items for each fold: X, y, qid."""
+    for _, fold in folds_of(folder, smoke):
+        ranker, test = calibrated(fold, loss="misranking", coverage=0.6), fold.test
+        qid = np.asarray(test.qid)
+        few = np.isin(qid, [q for q in np.unique(qid) if (qid == q).sum() <= 20])
+        if not few.any():  # all are longer: the first twenty by score
+            score = ranker.predict(test.data)
+            ahead = (score[:, None] < score) & (qid[:, None] == qid)
+            few = ahead.sum(axis=1) < 20
+        y = np.asarray(test.target, dtype=float)
+        yield ranker, test.data[few], y[few], qid[few]
+
+
+def short_days(smoke: bool) -> Iterator[Any]:
+    """Yield a ranker and ten of the 34 days of the triage data for each split."""
+    data = load_triage()
+    X, y, qid = data.data, np.asarray(data.target, dtype=float), data.qid
+    for seed in range(1 if smoke else 5):
+        days = np.random.default_rng(seed).permutation(np.unique(qid))[:10]
+        new = np.isin(qid, days)
+        model = LGBMRanker(
+            n_estimators=40, learning_rate=0.05, num_leaves=5, n_jobs=1, verbose=-1
+        )
+        ranker = BALToR(model, coverage=0.6, calibration_size=0.3, random_state=seed)
+        yield ranker.fit(X[~new], y[~new], qid=qid[~new]), X[new], y[new], qid[new]
+
+
+def few_answers(title: str, lists: Iterator[Any]) -> list[Any]:
     """Print what 1, 3 and 6 answers a query do to lists of at most twenty items.
 
-    Shares: called "same" that become a decided tie; pairs without an answer about
-    either item whose decision changed; items with worst <= 3 that are truly among the
-    first three; and, of items in answers that confirm the list, those with wider ranks,
-    and those that left their printed ranks.
+    NDCG@10, and that of the order by expected gain alone; then shares: decided orders
+    that are wrong (the mean over folds); items with worst <= 3 that are truly among the
+    first three; answers "same" whose pair is a decided tie; pairs without an answer
+    about either item whose decision changed; and, of items in answers that confirm the
+    list, those with wider ranks, and those that left their printed ranks.
     """
-    heads = ["answers", "NDCG", "tied", "unasked", "top 3", "wider", "left"]
+    heads = ["NDCG@10", "by gain", "wrong", "top 3", "tie", "unasked", "wider", "left"]
     print(f"\n{title}: few answers a query, 60% of the pairs decided")
-    print("".join(f"{head:>10}" for head in ["reviewer", *heads]))
+    print("".join(f"{head:>10}" for head in ["reviewer", "answers", *heads]))
+    found = defaultdict(list)
+    for seed, parts in enumerate(lists):
+        for kind, n in product(("grade", "finer", "10% wrong"), (1, 3, 6)):
+            found[kind, n].append(few_of_fold(*parts, kind, n, seed))
     rows = []
-    known = [
-        (calibrated(fold, loss="misranking", coverage=0.6), fold.test) for fold in folds
-    ]
-    for kind in ("grade", "finer", "10% wrong"):
-        for n in (0, 1, 3, 6):
-            found = [few_of_fold(*fold, kind, n) for fold in known]
-            # Shares of all folds together: numerators and denominators, then NDCG.
-            shares = np.sum([shares for shares, _ in found], axis=0)
-            ndcg = float(np.mean([ndcg for _, ndcg in found]))
-            values = [n, ndcg, *(shares[0] / np.maximum(shares[1], 1)).tolist()]
-            print(f"{kind:>10}{n:>10}" + "".join(f"{v:>10.3f}" for v in values[1:]))
-            rows.append({"reviewer": kind, **dict(zip(heads, values, strict=True))})
+    for (kind, n), shares in found.items():
+        over, under = np.sum(shares, axis=0)
+        # Of nothing there is no share.
+        values = np.where(under, over / np.maximum(under, 1), np.nan).tolist()
+        print(f"{kind:>10}{n:>10}" + "".join(f"{v:>10.3f}" for v in values))
+        row = {"reviewer": kind, "answers": n, **dict(zip(heads, values, strict=True))}
+        rows.append(row)
     return rows
 
 
-def few_of_fold(ranker: BALToR, test: Any, kind: str, n: int) -> tuple[Any, Any]:
-    """Return numerators and denominators of the shares, (2, 5), and NDCG@10."""
-    rng = np.random.default_rng(0)
-    score = ranker.predict(test.data)
-    # The first twenty by score of each query.
-    ahead = (score[:, None] < score) & (test.qid[:, None] == test.qid)
-    few = ahead.sum(axis=1) < 20
-    X, y, qid = test.data[few], np.asarray(test.target, float)[few], test.qid[few]
+def few_of_fold(
+    ranker: BALToR, X: Any, y: Any, qid: Any, kind: str, n: int, seed: int
+) -> Any:
+    """Return numerators and denominators of what `few_answers` prints, (2, 8)."""
+    rng = np.random.default_rng(seed)
     before = ranker.review(X, qid)
-    n_queries = np.unique(qid).size
-    asked = before.ask(n * n_queries, objective="top", per_query=n)
+    asked = before.ask(n * np.unique(qid).size, objective="top", per_query=n)
     left, right = asked.left, asked.right
     seen = y + rng.uniform(0, 0.9, y.size) * (kind == "finer")
     label = pair_labels(seen, left, right)
     if kind == "10% wrong":
-        turn = rng.choice([-1, 1], label.size)
-        wrong = np.where(label == 0, turn, np.where(turn > 0, -label, 0))
-        label = np.where(rng.random(label.size) < 0.1, wrong, label)
+        wrong, turn = rng.random(label.size) < 0.1, rng.choice([-1, 1], label.size)
+        other = np.where(label == 0, turn, np.where(turn > 0, -label, 0))
+        label = np.where(wrong, other, label)
     words = np.array(["right", "same", "left"])[label + 1]
-    after = ranker.review(
-        X, qid, answers={"left": left, "right": right, "label": words}
-    )
+    said = {"left": left, "right": right, "label": words}
+    after = ranker.review(X, qid, answers=said)
     old, new = before.decisions, after.decisions
+    bounds = [review.rank_intervals() for review in (before, after)]
+    places, gain = np.empty((2, y.size), dtype=int), np.empty(y.size)
+    for place, review in zip(places, (before, after), strict=True):
+        ranking = review.ranking()
+        place[ranking.item_id], gain[ranking.item_id] = ranking.place, ranking.score
+    graded = [qid == q for q in np.unique(qid) if y[qid == q].any()]
+    ndcg = [
+        [ndcg_score([2 ** y[rows] - 1], [order[rows]], k=10) for rows in graded]
+        for order in (-places[1], gain)
+    ]
+    truth = pair_labels(y, new.left, new.right)
+    ordered = new.decided_order & (truth != 0)
     number = {pair: k for k, pair in enumerate(zip(old.left, old.right, strict=True))}
     at = [number[min(pair), max(pair)] for pair in zip(left, right, strict=True)]
     same = np.array(at, dtype=int)[label == 0]
-    silent = ~(np.isin(old.left, [left, right]) | np.isin(old.right, [left, right]))
-    changed = (old.label != new.label) | (old.accepted != new.accepted)
-    bounds = [review.rank_intervals() for review in (before, after)]
-    places = np.empty((2, y.size), dtype=int)
-    for place, review in zip(places, (before, after), strict=True):
-        place[review.ranking().item_id] = review.ranking().place
     first = bounds[1][:, 1] <= 3
     third = np.array([np.sort(y[qid == q])[-3:][0] for q in qid[first]])
-    sign = np.sign(places[0][right] - places[0][left])
-    items = np.concatenate([left[label == sign], right[label == sign]])
+    silent = np.isin(qid[old.left], qid[left])
+    silent &= ~(np.isin(old.left, [left, right]) | np.isin(old.right, [left, right]))
+    changed = (old.label != new.label) | (old.accepted != new.accepted)
+    confirms = label == np.sign(places[0][right] - places[0][left])
+    items = np.concatenate([left[confirms], right[confirms]])
     wide = np.diff(bounds[1])[items, 0] > np.diff(bounds[0])[items, 0]
     low, high = bounds[0][items].T
     out = (places[1][items] < low) | (places[1][items] > high)
-    parts = new.decided_tie[same], changed[silent], y[first] >= third, wide, out
-    ndcg = [
-        ndcg_score([2 ** y[qid == q] - 1], [-places[1][qid == q]], k=10)
-        for q in np.unique(qid)
-        if y[qid == q].any() and (qid == q).sum() > 1
-    ]
-    return [[part.sum() for part in parts], [part.size for part in parts]], np.mean(
-        ndcg
-    )
+    means = [*ndcg, (new.label != truth)[ordered]]
+    parts = y[first] >= third, new.decided_tie[same], changed[silent], wide, out
+    over = [np.mean(mean) for mean in means] + [part.sum() for part in parts]
+    return [over, [1] * len(means) + [part.size for part in parts]]
 
 
 def time_of_question(smoke: bool) -> dict[str, float]:
@@ -321,12 +350,15 @@ def first_places(
         y = np.asarray(fold.test.target, dtype=float)
         names, sizes = np.unique(qid, return_counts=True)
         better = ((qid == qid[:, None]) & (y > y[:, None])).sum(axis=1)
+        asked: dict[tuple[float, int], Any] = {}  # the questions are the slow part
         for coverage, (n, error) in product(coverages, ANSWERED):
             ranker, rng = full.at_coverage(coverage), np.random.default_rng(0)
             worst = ranker.rank_intervals(X, qid)[:, 1]
             if n:
-                asked = ranker.review(X, qid).ask(n * names.size, per_query=n)
-                said = answered(asked, y, error, rng)
+                if (coverage, n) not in asked:
+                    review = ranker.review(X, qid)
+                    asked[coverage, n] = review.ask(n * names.size, per_query=n)
+                said = answered(asked[coverage, n], y, error, rng)
                 worst = ranker.review(X, qid, answers=said).rank_intervals()[:, 1]
             for k, query in product((1, 3, 10), names):
                 if sizes[names == query] <= k:
@@ -356,32 +388,36 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--budgets", type=float, nargs="+", default=BUDGETS)
     parser.add_argument("--smoke", action="store_true", help="one small fold")
     parser.add_argument("--places", action="store_true", help="first places alone")
+    parser.add_argument("--answers", action="store_true", help="few answers alone")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.add_argument("--out", type=Path, default=Path("out"))
     args = parser.parse_args(argv)
     results: dict[str, Any] = {}
-    for folder in args.data if not args.places else ():
-        title = "simulated" if folder is None else folder.name
+    every = not (args.places or args.answers)
+    named = {"simulated" if f is None else f.name: f for f in args.data}
+    for title, folder in named.items() if every else ():
         folds = [
             run_fold(fold, args.budgets, quiet=args.quiet, title=f"{title} {name}")
             for name, fold in folds_of(folder, args.smoke)
         ]
         results[title] = print_runs(title, folds, args.budgets)
-        results[f"{title}, few answers"] = few_answers(
-            title, [fold for _, fold in folds_of(folder, args.smoke)]
-        )
-    coverages = [0.6] if args.smoke else [0.8, 0.6]
-    for folder in args.data:
-        title = "simulated" if folder is None else folder.name
-        folds = (fold for _, fold in folds_of(folder, args.smoke))
-        results[f"first places, {title}"] = first_places(
-            title, folds, coverages, quiet=args.quiet
-        )
-    days = clinic_days(args.smoke)
-    results["first places, triage"] = first_places(
-        "triage", days, coverages, quiet=args.quiet
-    )
-    if not args.places:
+    if every or args.answers:
+        lists = {
+            title: short_lists(folder, args.smoke) for title, folder in named.items()
+        }
+        for title, parts in (lists | {"triage": short_days(args.smoke)}).items():
+            results[f"few answers, {title}"] = few_answers(title, parts)
+    if every or args.places:
+        coverages = [0.6] if args.smoke else [0.8, 0.6]
+        data = {
+            title: (fold for _, fold in folds_of(folder, args.smoke))
+            for title, folder in named.items()
+        }
+        for title, folds in (data | {"triage": clinic_days(args.smoke)}).items():
+            results[f"first places, {title}"] = first_places(
+                title, folds, coverages, quiet=args.quiet
+            )
+    if every:
         results["noticeable"] = noticed(args.smoke)
         results["milliseconds"] = time_of_question(args.smoke)
     args.out.mkdir(parents=True, exist_ok=True)

@@ -280,15 +280,19 @@ def test_10_review_loop(page):
     assert answers.tolist() == list(range(0, 180, 20))
     assert right[-1] > right[0] + 0.15
     assert abs(expected[-1] - right[-1]) < 0.04
-    assert 0.1 > bo[-1] > ann[-1] + 0.02
-    assert best[-1] < 0.75 * best[0]  # "worth less and less"
+    # 5 % and 20 % are wrong, half of them reversed.
+    assert (ann[-1], bo[-1]) == pytest.approx((0.025, 0.1), abs=0.03)
+    assert best[-1] < 0.75 * best[0]  # "two pairs at first and one in the end"
     before, after = (bars(plt.figure(number).axes[0]) for number in (1, 2))
-    assert after.mean() < before.mean() - 0.5  # in ranks
+    assert after.mean() < before.mean() - 0.2  # in ranks; one day differs from another
+    before, after = (found[name].rank_intervals() for name in ("before", "review"))
+    assert np.diff(after).mean() < np.diff(before).mean() - 1  # all ten days
     curves = found["curves"]
     random = curves["random"]["accuracy"][-1]
     assert curves["pairs"]["accuracy"][-1] > random + 0.05
     assert curves["top"]["accuracy"][-1] > random + 0.03
     others = [curves[name]["ndcg"][2] for name in ("pairs", "random")]
+    # Here .0144; .0125 over eight draws (standard error .004).
     assert curves["top"]["ndcg"][2] > max(others) + 0.01
 
 

@@ -179,7 +179,8 @@ def test_rates_are_estimated_and_the_accuracy_is_as_expected():
     assert review.reviewer_error_["good"] == pytest.approx(0.025, abs=0.03)
     assert review.reviewer_error_["bad"] == pytest.approx(0.2, abs=0.06)
     assert review.same_error_["bad"] == pytest.approx(0.2, abs=0.1)
-    assert review.expected_accuracy == pytest.approx(right(review), abs=0.08)
+    # Over 20 seeds it is .012 too high (standard error .004), and off by .048 at most.
+    assert review.expected_accuracy == pytest.approx(right(review), abs=0.06)
 
 
 def test_who_sees_finer_differences_than_the_grades_is_not_taken_for_wrong():
