@@ -122,6 +122,7 @@ def uncertified(**options):
     return RiskControlledRanker(fitted(), random_state=0, **given)
 
 
+@pytest.mark.filterwarnings("ignore:The scores do not agree with relevance")
 def test_too_few_queries_for_a_guarantee():
     ranker = too_few(coverage=0.99)
     assert_names_this_file(lambda: ranker.fit(X, NOISY, qid=QID), FEW_QUERIES)

@@ -239,13 +239,16 @@ def cross_fit(
     every = np.arange(queries.n_items)
     final = train(model, every)
     own = score(final, every)
-    found = np.empty_like(own)
+    # A power of two: it rounds nothing, and squares of huge scores do not overflow.
+    scale = np.exp2(np.frexp(np.abs(own).max())[1])
+    own, found = own / scale, np.empty_like(own)
     for training, held_out in folds:
         part = train(model, training)
-        known = score(part, training)
+        known = score(part, training) / scale
         # A model that learned nothing scores all rows alike.
         unit = own.std() / (known.std() or np.inf)
-        found[held_out] = own.mean() + unit * (score(part, held_out) - known.mean())
+        new = score(part, held_out) / scale
+        found[held_out] = scale * (own.mean() + unit * (new - known.mean()))
     return Trained(final, False, every, found, [held_out for _, held_out in folds])
 
 

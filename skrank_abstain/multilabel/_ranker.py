@@ -32,6 +32,7 @@ from skrank_abstain._validation import (
     check_row_order,
     listed,
     names_of_columns,
+    refuse_lazy,
     shown,
 )
 from skrank_abstain._warnings import warn_user
@@ -79,6 +80,7 @@ class MultilabelRanker(Saved, BaseEstimator):
         check_row_order(X, y=y)
         X = self._check_features(X, reset=reset)
         if reset:
+            refuse_lazy(y, "y")
             self.label_names_ = names_of_columns(y)
         n_labels = None if reset else self.n_labels_
         relevance = self._relevance(

@@ -48,7 +48,7 @@ class SetResults:
     >>> from skrank_abstain.datasets import make_ranking
     >>> from skrank_abstain.queries import TopSetRanker
     >>> train = make_ranking(n_queries=200, random_state=0)
-    >>> new = make_ranking(n_queries=100, random_state=1)
+    >>> new = make_ranking(n_queries=400, random_state=1)
     >>> ranker = TopSetRanker(Ridge(), random_state=0)
     >>> ranker = ranker.fit(train.data, train.target, qid=train.qid)
     >>> results = ranker.evaluate(new.data, new.target, qid=new.qid)
@@ -160,7 +160,7 @@ class TopSetRanker(ListRanker[SetResults]):
     >>> train = make_ranking(n_queries=200, random_state=0)
     >>> ranker = TopSetRanker(Ridge(), alpha=0.1, random_state=0)
     >>> ranker = ranker.fit(train.data, train.target, qid=train.qid)
-    >>> new = make_ranking(n_queries=100, random_state=1)
+    >>> new = make_ranking(n_queries=400, random_state=1)
     >>> sets = ranker.predict_set(new.data, qid=new.qid)
     >>> sizes = ranker.set_sizes(new.data, qid=new.qid)
     >>> bool(sets.sum() == sizes.sum()), bool(sizes.mean() < 8)

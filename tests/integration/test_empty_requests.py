@@ -37,7 +37,9 @@ def model_of(kind):
 def test_each_method_answers_with_nothing(kind, tie_model, qid):
     if kind not in ("ridge", "ensemble"):
         pytest.importorskip(kind)
-    ranker = BALToR(model_of(kind), tie_model=tie_model, random_state=0)
+    # Places with a confidence take a split.
+    options = {"calibration_size": 0.25, "random_state": 0}
+    ranker = BALToR(model_of(kind), tie_model=tie_model, **options)
     ranker.fit(DATA.data, DATA.target, qid=DATA.qid)
     none = DATA.data[:0]
     assert ranker.predict(none, qid=qid).shape == (0,)
