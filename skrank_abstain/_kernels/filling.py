@@ -132,8 +132,8 @@ def settle_bins(
 ) -> None:
     """Settle pairs (n,) of rows by the bins of their items (n_rows,).
 
-    The tables, (n_bins + 1, n_bins + 1) and (n_bins + 1, n_bins + 1, 3), hold what is
-    said of two bins; in the last column, of values of one bin that differ by at most
+    The tables, (n_bins + 1, n_bins + 1) and (n_bins + 1, n_bins + 1, 3), describe pairs
+    of two bins; in the last column, of values of one bin that differ by at most
     ``tolerance``. Other values of one bin are ordered by their difference. ``place``,
     ``label``, ``risk`` and ``proba`` (n,) and (n, 3) are written.
     """

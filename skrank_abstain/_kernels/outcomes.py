@@ -55,7 +55,7 @@ def count_outcomes(
     less than 100 times one.
     """
     # Within the tolerance only whether the grades differ counts: orders are counted
-    # from just above it, ties from the cut itself, and untied pairs are what is left.
+    # from just above it, ties from the cut itself, and untied pairs are the rest.
     wanted = np.concatenate([cuts, np.maximum(cuts, np.nextafter(tol, np.inf))])
     raw_cuts, where = np.unique(wanted, return_inverse=True)
     raw = _count_raw(scores, grades, offsets, raw_cuts, weights)

@@ -1,4 +1,4 @@
-"""Shares of pairs: coverage, outcomes and probabilities against what was observed."""
+"""Shares of pairs: coverage, outcomes and probabilities against the observed ones."""
 
 from __future__ import annotations
 

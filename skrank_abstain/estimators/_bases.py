@@ -112,7 +112,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         """
         model = resolve_model(self.estimator)
         if self._is_prefit(model):
-            # Nothing is trained here, so that every labelled row can calibrate.
+            # No training happens here, so that every labelled row can calibrate.
             every = np.arange(queries.n_items)
             return Trained(model, True, every, score(model, every))
         # Only here: with a fitted model cv and calibration_size are never read.
@@ -231,7 +231,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
                 saved.estimator_ if prefit else resolve_model(self.estimator)
             )
         state: dict[str, Any] = super(ModelWrapper, saved).__getstate__()
-        # Nobody else has the model that is read from a file.
+        # Only this ranker has the model that is read from a file.
         return {k: value for k, value in state.items() if k != "_model_state"}
 
     def __sklearn_tags__(self) -> Tags:

@@ -252,7 +252,7 @@ def split_pairs(
     calibration_size: float,
     random_state: Any,
 ) -> tuple[IntArray, IntArray]:
-    """Return the rows that train and those that calibrate, ascending.
+    """Return the training and the calibration rows, ascending.
 
     No query is in both parts. Several ``groups``, of shape (n_queries,), are split one
     by one. In a single group, pairs without queries are drawn with equal shares of each

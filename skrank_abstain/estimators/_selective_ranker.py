@@ -472,7 +472,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Warns
         -----
         OneQueryWarning
-            If all rows are one query and no scalar ``qid`` says that this is meant.
+            If all rows are one query and no scalar ``qid`` asks for this.
         UserWarning
             If fewer than ten queries set the threshold, with ``coverage_interval_``.
         """

@@ -240,7 +240,7 @@ def cross_fit(
     final = train(model, every)
     own = score(final, every)
     # A power of two: it rounds nothing, and squares of huge scores do not overflow.
-    scale = np.exp2(np.frexp(np.abs(own).max())[1])
+    scale = np.exp2(np.frexp(np.abs(own).max())[1] - 1)
     own, found = own / scale, np.empty_like(own)
     for training, held_out in folds:
         part = train(model, training)
@@ -255,7 +255,7 @@ def cross_fit(
 def folds_of_queries(
     cv: Any, queries: Queries, seed: int
 ) -> list[tuple[IntArray, IntArray]]:
-    """Return the rows that train and those that are held out, ascending, by fold."""
+    """Return the rows that train and the held-out ones, ascending, by fold."""
     is_number = isinstance(cv, Integral)
     codes, n_rows = queries.codes, queries.n_items
     try:
@@ -338,7 +338,7 @@ def split_for_calibration(
 
 
 def two_parts(held_out: BoolArray, n_queries: int) -> tuple[IntArray, IntArray]:
-    """Return the rows that train and those that calibrate, at least two each."""
+    """Return the training and the calibration rows, at least two each."""
     train, calibration = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     if min(train.size, calibration.size) < 2:
         raise ValueError(

@@ -186,7 +186,7 @@ class Evidence(Value):
         won = np.where(found.difference[found.accepted] > 0, first, second)
         above = np.zeros((n, n), dtype=bool)
         above[won, first + second - won] = True
-        # The first in rank of those that no other item has to stand above.
+        # The first in rank of the items that no other one has to stand above.
         blocked, place = above.sum(axis=0), np.empty(n, dtype=np.int64)
         for number in range(1, n + 1):
             item = np.where(blocked == 0, rank, n).argmin()

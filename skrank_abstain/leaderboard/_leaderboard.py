@@ -582,7 +582,7 @@ class Leaderboard(Saved, BaseEstimator):
         return csr_array((ones, (order[higher], order[lower])), shape=over.shape)
 
     def report(self) -> Report:
-        """Return a page about the board: what was compared, promised and found.
+        """Return a page about the board: data, promise and results.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The page about a board: what was compared, what is promised, what was found."""
+"""The page about a board: data, promise, results."""
 
 from functools import partial
 from itertools import islice

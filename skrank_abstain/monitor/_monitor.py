@@ -181,7 +181,7 @@ class Monitor:
             Bound on the probability of a false alarm of each kind, in (0, 1).
         margin : float, default=0.02
             The bound of the audit is what the ranker certified, each query counting
-            alike: a discordance, or a loss. Of other rankers it is the mean loss of
+            alike: a discordance, or a loss. For other rankers it is the mean loss of
             accepted pairs of the calibration queries plus this margin.
         random_state : int, RandomState instance or None, default=0
             Breaks ties between equal queries, and draws pairs to audit.
@@ -383,7 +383,7 @@ class Monitor:
         items = ranker._scored(X, qid)
         queries = items.queries
         items = replace(items, y=np.zeros(items.value.size))
-        # Where nothing is decided there is nothing to find.
+        # Without decided pairs an audit finds no fault.
         decided = ranker._calibration.totals(ranker._region, items).accepted > 0
         several = random.permutation(np.flatnonzero(decided))
         several = several[: n if self.draws else None]

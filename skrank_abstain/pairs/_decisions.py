@@ -17,7 +17,7 @@ from skrank_abstain.pairs._tables import SHOWN, Table, html_of_rows, python_rows
 
 
 class PairRecord(NamedTuple):
-    """One pair of ``PairDecisions``, as Python values; None for what is not known."""
+    """One pair of ``PairDecisions``, as Python values; None for unknown values."""
 
     qid: Any
     left: int

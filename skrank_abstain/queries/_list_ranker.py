@@ -127,7 +127,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> Results:
-        """Return, query by query, what is decided and how good it is.
+        """Return, query by query, the decision and its quality.
 
         Parameters
         ----------

@@ -133,7 +133,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         As in :class:`~skrank_abstain.BALToR`. Certification needs many queries: try
         0.5, or pass a fitted ranker.
     random_state : int, RandomState instance or None, default=None
-        Splits the queries, shuffles those that certify, and draws grades.
+        Splits the queries, shuffles the certification queries, and draws grades.
 
     Attributes
     ----------
@@ -281,7 +281,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
                 "groups must be None with coverage, which promises nothing. Pass "
                 "max_risk, which is certified in each group, or no groups."
             )
-        # Parameters that are set after fit have no effect on what was fitted.
+        # Parameters that are set after fit have no effect on the fitted ranker.
         self._metric, self._gain = self.metric, self.gain
         rows = take_labelled_rows(self, X, y, qid)
         gains_of(rows.y, self.gain)  # raises before anything is trained

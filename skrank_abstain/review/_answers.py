@@ -187,7 +187,7 @@ def take_answers(
         If a column or a value is missing, an item of a query of X is unknown or in
         another query, no answer is about a query of X, both items are the same, a label
         is not understood, the names of two reviewers differ by case alone, or the table
-        holds decisions, whose labels nobody gave.
+        holds decisions, whose labels are the machine's own.
     """
     table = _columns(answers, by_name=item_id is not None)
     if gold is not None:
@@ -257,7 +257,7 @@ def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
             f"reviewer and time, got {listed(found)}."
         )
     if all(map(is_blank, found.get("reviewer", []))):
-        found.pop("reviewer", None)  # a column that nobody filled in
+        found.pop("reviewer", None)  # a column left empty
     return found or {name: [] for name in _NEEDED}
 
 

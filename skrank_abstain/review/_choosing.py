@@ -126,7 +126,7 @@ class PairObjective(QuestionObjective):
         from skrank_abstain.review._worth import pair_values
 
         slot, worse, tied, _, joint = posterior.given_grades(left, right)
-        # Of confusing the orders, an order for a tie, a tie for an order.
+        # Costs of confusing the orders, an order for a tie, a tie for an order.
         losses = np.array([loss[0, 2], loss[0, 1], loss[1, 0]])
         return pair_values(
             *(left, right, slot, worse, tied, joint),
@@ -178,7 +178,7 @@ OBJECTIVES: dict[str, QuestionObjective] = {
 
 
 class Question(NamedTuple):
-    """One pair of a query, by the positions of its items, and what it is worth.
+    """One pair of a query, by the positions of its items, and its worth.
 
     ``answer``, -1, 0 or 1, is the one that later questions assume.
     """

@@ -19,10 +19,10 @@ from skrank_abstain.review._answers import GOLD, Answers, check_spelling
 #: called ties, and twice as many ties orders.
 TYPICAL_ERROR = 0.05
 _PRIOR_ANSWERS = 10.0
-#: Rates are kept this far from 0 and 1: nobody is taken for infallible to the last bit.
+#: Rates are kept this far from 0 and 1: no reviewer is infallible to the last bit.
 _INSIDE = 1e-9
 _ROUNDS = 100
-#: With fewer answers nobody expects to know who errs.
+#: Fewer answers cannot show which reviewer errs.
 _FEWEST_ANSWERS = 20
 _STILL = 1e-5
 #: An answer of lower probability, given all answers, is reported.
@@ -218,7 +218,7 @@ def error_covariance(
     untied = 1 - proba[answers.pair, 1]
     count = np.bincount(answers.reviewer, untied, minlength=n)
     scaled = lost / np.outer(spread, spread)
-    # The prior alone bounds what can be lost.
+    # The prior alone bounds the loss.
     information = np.diag(count / spread) - scaled
     values, vectors = np.linalg.eigh(information)
     information = (vectors * np.maximum(values, 0.0)) @ vectors.T
@@ -265,8 +265,8 @@ def _rates(counts: FloatArray) -> FloatArray:
     total = np.array([untied, untied, tied])
     typical = np.array([[1.0], [1.0], [2.0]]) * TYPICAL_ERROR
     rates: FloatArray = (wrong + typical * _PRIOR_ANSWERS) / (total + _PRIOR_ANSWERS)
-    # Nobody counts as wrong about orders more often than right: the opposite of their
-    # answers would be believed.
+    # No reviewer reverses more orders than not: the opposite of their answers would be
+    # believed.
     rates[0] = np.minimum(rates[0], (1 - rates[1]) / 2)
     return rates
 

@@ -367,7 +367,7 @@ def _shown_questions(
 
 
 def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Exchange what is on the left and on the right."""
+    """Exchange the left and the right side."""
     other = {"left_": "right_", "right_": "left_"}
     return {
         re.sub("^(left|right)_", lambda side: other[side[0]], name): value
@@ -461,7 +461,7 @@ def read_answers(
         A table for ``ranker.review(answers=...)``: ``qid``, ``left``, ``right``,
         ``label``, and ``reviewer``, ``time`` and the ``pair_id`` of a task if all rows
         have them; no ``qid`` if no row has one. Tasks that were skipped or have no
-        label are left out. Of several files, one without reviewers is by a reviewer
+        label are left out. With several files, one without reviewers is by a reviewer
         who is called as the file, without its ending.
 
     Raises

@@ -195,7 +195,7 @@ class Review:
         future = Reviewers.of_error(TYPICAL_ERROR if np.isnan(typical) else typical)
         people = [name != GOLD for name in names]
         if np.isnan(typical) and any(people):
-            # Future reviewers are taken to be like those who are known.
+            # Future reviewers err like the known ones, on average.
             future = Reviewers(*(rates[people].mean() for rates in reviewers))
         scored = items, calibration, region, item_id, index, replaced, prior
         review = cls(*scored, taken, reviewers, future, np.isnan(known))
@@ -611,7 +611,7 @@ class Review:
         asked, first = np.zeros(queries.n_items), queries.offsets[self.answers.query]
         for item in (self.answers.left, self.answers.right):
             asked[queries.order[first + item]] = 1
-        # Where nobody was asked about either item, the ranker's own decisions stand.
+        # Without a question about either item the ranker's own decisions stand.
         silent = asked[left] + asked[right] == 0
         own = self.calibration.engine.decide(self.region, self.items.value, pairs)
         made = {"label": label, "accepted": accepted, "risk": risk, "proba": proba}

@@ -273,7 +273,7 @@ class BinEngine(RiskEngine):
     ) -> tuple[IntArray, IntArray]:
         """Return where the items of one query and one bin begin, and their ranks there.
 
-        Ranks, (n_items, 2) by position, are those that orders inside the bin leave.
+        Ranks, (n_items, 2) by position, go by the orders inside the bin.
         """
         from skrank_abstain._kernels.gaps import rank_bounds
 

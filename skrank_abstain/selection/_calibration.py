@@ -527,7 +527,7 @@ class Rule(Value, ABC):
         """Refuse parameters that make no sense with a loss, before data come in."""
 
     def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
-        """Warn in ``fit`` of what is promised less than one may think."""
+        """Warn in ``fit`` where a promise is weaker than it looks."""
 
     @abstractmethod
     def select(self, calibration: Calibration) -> Region:

@@ -246,7 +246,7 @@ class GapEngine(RiskEngine):
             arrays = difference[block], proba[block], losses, cuts, *settled
             # The kernel checks the probabilities on its way: that costs nothing.
             if not settle_pairs(*arrays):
-                # Raises, or mends what was rounded below zero.
+                # Raises, or mends values rounded below zero.
                 proba[block] = self._model.checked_proba_at_gap(gap)
                 settle_pairs(*arrays)
         if region.kappa < 1:

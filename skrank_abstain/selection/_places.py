@@ -186,7 +186,7 @@ def confident_places(
     # Rounded outwards, but not for the rounding of a product.
     best = np.floor(middle - margin + _SLACK).clip(min=1)
     worst = np.minimum(np.ceil(middle + margin - _SLACK), size)
-    # Of items of equal value each is given a place of its own.
+    # Among items of equal value each has a place of its own.
     own = own_places(items)
     best, worst = np.minimum(best, own), np.maximum(worst, own)
     if items.novel is not None:
