@@ -88,6 +88,8 @@ def check_novelty(novelty: Any, level: float) -> None:
 
 def strangeness(detector: Any, X: Any) -> FloatArray:
     """Return how strange a detector finds items; higher is stranger, (n_items,)."""
+    if not X.shape[0]:  # detectors refuse it
+        return np.zeros(0)
     if hasattr(detector, "score_samples"):
         # The sign of scikit-learn: high for inliers.
         found = -np.asarray(detector.score_samples(X), dtype=np.float64)

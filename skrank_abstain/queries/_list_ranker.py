@@ -317,7 +317,8 @@ class ListRanker(ModelWrapper, Generic[Results]):
         """
         # By values too, so that draws do not depend on the order of the rows.
         order = np.lexsort((-items.value, -by, items.queries.codes))
-        for rows in np.split(order, items.queries.offsets[1:-1]):
+        # Without queries nothing is left of the pieces.
+        for rows in np.split(order, items.queries.offsets[1:])[:-1]:
             yield rows, self.tie_model_.grade_proba(items.value[rows])
 
     def _about_rows(self, items: Scores) -> tuple[list[str], list[str]]:

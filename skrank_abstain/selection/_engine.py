@@ -463,12 +463,10 @@ class RiskEngine(ABC):
     def _ranks_of_cells(self, region: CellRegion, scores: Scores) -> IntArray:
         from skrank_abstain._kernels.closing import ranks_of_orders
 
-        orders = [*self._orders(region, scores)]
-        counts = [winner.size for winner, _ in orders]
-        winner, loser = (
-            np.concatenate([np.empty(0, np.int64), *each])
-            for each in zip(*orders, strict=True)
-        )
+        none = np.empty(0, np.int64)
+        orders = [(none, none), *self._orders(region, scores)]
+        counts = [winner.size for winner, _ in orders[1:]]
+        winner, loser = map(np.concatenate, zip(*orders, strict=True))
         starts = np.append(0, np.cumsum(counts))
         bounds = np.empty((scores.value.size, 2), dtype=np.int64)
         bounds[scores.rows] = ranks_of_orders(winner, loser, starts, scores.offsets)

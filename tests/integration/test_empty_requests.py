@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from scorers.boosters import make_ranker
+from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
+from skrank_abstain.queries import QueryRiskRanker, TopSetRanker
 from skrank_abstain.scorers import RankerEnsemble
 
 DATA = make_ranking(n_queries=60, random_state=0)
@@ -62,3 +64,30 @@ def test_an_ensemble_alone_answers_with_nothing_and_still_checks_columns():
         ensemble.predict(DATA.data[:0, :3], 0)
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
         ensemble.fit(DATA.data[:0], DATA.target[:0], 0)
+
+
+def test_rankers_with_options_answer_with_nothing():
+    none = DATA.data[:0]
+    detector = IsolationForest(random_state=0)
+    novel = BALToR(Ridge(), novelty=detector, novelty_level=0.1, random_state=0)
+    grouped = BALToR(Ridge(), groups=0, random_state=0)
+    X = DATA.data.copy()
+    X[:, 0] = np.arange(len(X)) % 2  # two groups
+    for ranker, data in ((novel, DATA.data), (grouped, X)):
+        ranker.fit(data, DATA.target, qid=DATA.qid)
+        assert len(ranker.predict_pairs(none, qid=[])) == 0
+        assert ranker.ranking(none, qid=[]).to_dicts() == []
+        assert ranker.rank_intervals(none, qid=[]).shape == (0, 2)
+    assert novel.novelty_pvalues(none).shape == (0,)
+
+
+def test_rankers_of_queries_answer_with_nothing():
+    none = DATA.data[:0]
+    sets = TopSetRanker(Ridge(), alpha=0.3, random_state=0)
+    lists = QueryRiskRanker(Ridge(), coverage=0.8, random_state=0)
+    for ranker in (sets, lists):
+        ranker.fit(DATA.data, DATA.target, qid=DATA.qid)
+    assert sets.predict_set(none, qid=[]).shape == (0,)
+    assert sets.set_sizes(none, qid=[]).shape == (0,)
+    assert lists.accept_queries(none, qid=[]).shape == (0,)
+    assert lists.query_risk(none, qid=[]).shape == (0,)
