@@ -544,6 +544,7 @@ def test_22_search_week(page, capsys):
     assert found["truth"].discordance < 0.1
 
 
+@pytest.mark.slow
 def test_23_arena(page, capsys):
     found = page("plot_23_arena")
     told = capsys.readouterr().out

@@ -134,6 +134,7 @@ def test_every_method_of_a_ranker(both):
     np.testing.assert_array_equal(found, plain.risk_profile(there, Y, QID).risk)
 
 
+@pytest.mark.slow
 def test_review_report_scorers_and_displays():
     ranker, plain = (
         WRAP["budget"](OF_QUERY).fit(X[:, :1], Y, QID),
