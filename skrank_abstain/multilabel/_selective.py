@@ -374,26 +374,6 @@ default="misranking"
         other._take(self.selective_ranker_.at_coverage(coverage))
         return other
 
-    def at_cost(self, cost: float) -> Self:
-        """Return a fitted copy that decides pairs whose risk is at most a price.
-
-        Parameters
-        ----------
-        cost : float
-            Price of one abstention, non-negative.
-
-        Returns
-        -------
-        ranker : SelectiveMultilabelRanker
-            As ``at_coverage`` returns it; its ``coverage`` is what this price buys on
-            the calibration pairs.
-        """
-        check_is_fitted(self, "selective_ranker_")
-        other = copy.copy(self)
-        other._take(self.selective_ranker_.at_cost(cost))
-        other.coverage = other.coverage_
-        return other
-
     def _scores(self, X: Any) -> FloatArray:
         self._warn_if_refitted()
         names = self.label_names_
