@@ -5,19 +5,19 @@ Choose a loss
 The loss says what a wrong answer about a pair costs, and with it what is worth
 deciding. Where most pairs are ties, "they are equal" is the surest answer there is, and
 with the loss of the papers a ranker gives it: it is often right, and orders little. By
-default only a wrong order costs.
+default an order of equal items costs nothing.
 """
 
 # %%
 # The same scores, three losses
-# -----------------------------
-# With ``"zero_one"`` a tie is an answer like the other two, right or wrong. With
-# ``"misranking"`` only a wrong order costs: a tie is an answer for equal scores alone,
-# and to order two equally relevant items costs nothing. With ``"clear_order"`` an order
-# of two equal items is a mistake like a wrong order, and a missed order ten times as
-# bad, so that ties are hardly answered. A matrix says anything else: rows are what is
-# predicted, columns what is true, both in the order right item preferred, tie, left
-# item preferred; the last one is ``[[0, 1, 1], [10, 0, 10], [1, 1, 0]]``.
+# ----------------------------- With ``"zero_one"`` a tie is an answer like the other
+# two, right or wrong. With ``"misranking"`` a wrong order costs 1, and so does a tie
+# between items that differ: a tie is an answer for equal scores alone, and to order two
+# equal items costs nothing. With ``"clear_order"`` an order of two equal items is a
+# mistake like a wrong order, and a missed order ten times as bad, so that ties are
+# hardly answered. A matrix says anything else: rows are what is predicted, columns what
+# is true, both in the order right item preferred, tie, left item preferred; the last
+# one is ``[[0, 1, 1], [10, 0, 10], [1, 1, 0]]``.
 import os
 from pathlib import Path
 

@@ -1,11 +1,11 @@
 """Which loss? Three on the same scores: what is decided, and what it is worth.
 
 With ``loss="zero_one"`` a tie is an answer like the others, and where most pairs are
-ties, ties are what is surest. With ``loss="misranking"`` only a wrong order costs, so
-that an order of two equally relevant items is free. A matrix can make it a mistake, and
-a tie no answer: then clear orders are decided first. For every fold a ranker with
-default parameters is trained on the training queries, the threshold is set on the
-validation queries, and the test queries are counted.
+ties, ties are what is surest. With ``loss="misranking"`` an order of two equally
+relevant items is free. A matrix can make it a mistake, and a tie no answer: then clear
+orders are decided first. For every fold a ranker with default parameters is trained on
+the training queries, the threshold is set on the validation queries, and the test
+queries are counted.
 
     python losses.py                          # simulated folds
     python losses.py --data MQ2008 OHSUMED    # folders of FoldN

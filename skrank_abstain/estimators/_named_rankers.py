@@ -42,11 +42,12 @@ class BALToR(SelectiveRanker):
         "feature_aware_relevance", or an instance from `skrank_abstain.tie_models`.
     loss : {"misranking", "clear_order", "zero_one"} or array-like (3, 3), \
 default="misranking"
-        With "misranking" only a wrong order costs, ``[[0, 0, 1], [1, 0, 1], [1, 0,
-        0]]``, and only equal scores are predicted a tie. With "clear_order" an order of
-        equals is a mistake and a tie hardly an answer, ``[[0, 1, 1], [10, 0, 10], [1,
-        1, 0]]``. With "zero_one", the loss of [1]_, a tie is an answer like the others.
-        A matrix has a row per prediction and a column per truth, both in the order -1,
+        With "misranking" a wrong order costs 1, and so does a tie between items that
+        differ, ``[[0, 0, 1], [1, 0, 1], [1, 0, 0]]``; only equal scores are predicted a
+        tie. With "clear_order" an order of equals is a mistake and a tie hardly an
+        answer, ``[[0, 1, 1], [10, 0, 10], [1, 1, 0]]``. With "zero_one", the loss of
+        [1]_, a tie is an answer like the others. A matrix has a row per prediction and
+        a column per truth, both in the order -1,
         0, +1; zero diagonal, non-negative, mirror-symmetric.
     novelty : outlier detector or callable, default=None
         Pairs with an item unlike the calibration items are abstained on. A detector
