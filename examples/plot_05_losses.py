@@ -10,7 +10,8 @@ default an order of equal items costs nothing.
 
 # %%
 # The same scores, three losses
-# ----------------------------- With ``"zero_one"`` a tie is an answer like the other
+# -----------------------------
+# With ``"zero_one"`` a tie is an answer like the other
 # two, right or wrong. With ``"misranking"`` a wrong order costs 1, and so does a tie
 # between items that differ: a tie is an answer for equal scores alone, and to order two
 # equal items costs nothing. With ``"clear_order"`` an order of two equal items is a
