@@ -107,16 +107,19 @@ def measured(
     kind = BALToR if qid is not None else SelectiveMultilabelRanker
     start = time.process_time()
     fitted: Any = kind(model, random_state=seed, **options)
-    fitted = fitted.fit(X, y, qid) if qid is not None else fitted.fit(X, y)
+    fitted = fitted.fit(X, y, qid=qid) if qid is not None else fitted.fit(X, y)
     row: dict[str, Any] = {"seconds": time.process_time() - start}
     ranker = fitted
     if qid is None:
         new, ranker = tuple(fitted.to_items(*new[:2])), fitted.selective_ranker_
-    row["off"] = [ranker.at_coverage(c).evaluate(*new).coverage - c for c in COVERAGES]
-    pairs = ranker.predict_pairs(new[0], new[2])
+    row["off"] = [
+        ranker.at_coverage(c).evaluate(*new[:2], qid=new[2]).coverage - c
+        for c in COVERAGES
+    ]
+    pairs = ranker.predict_pairs(new[0], qid=new[2])
     truth = pair_labels(new[1], pairs.left, pairs.right)
     row["AURC"] = float(aurc_loss(truth, pairs.label, pairs.risk, loss=fitted.loss))
-    row["NDCG@10"] = ndcg(ranker.predict(new[0], new[2]), new[1], new[2])
+    row["NDCG@10"] = ndcg(ranker.predict(new[0], qid=new[2]), new[1], new[2])
     return row
 
 

@@ -128,15 +128,15 @@ def measured(model: Any, tie_model: str, fold: Any) -> dict[str, float]:
     valid, test, row = fold.validation, fold.test, {}
     for name, loss in LOSSES.items():
         ranker = BALToR(model, tie_model=tie_model, loss=loss, random_state=0)
-        ranker.fit(valid.data, valid.target, valid.qid)
-        pairs = ranker.predict_pairs(test.data, test.qid)
+        ranker.fit(valid.data, valid.target, qid=valid.qid)
+        pairs = ranker.predict_pairs(test.data, qid=test.qid)
         truth = pair_labels(test.target, pairs.left, pairs.right)
         row[name] = float(aurc_loss(truth, pairs.label, pairs.risk, loss=loss))
     # The last loss is the default, misranking.
     decided = np.argsort(pairs.risk, kind="stable")[: round(COVERAGE * len(pairs))]
     wrong = pairs.label[decided] * truth[decided] == -1
     row[WRONG] = float(wrong.sum() / len(pairs))
-    places = ranker.ranking(test.data, test.qid)
+    places = ranker.ranking(test.data, qid=test.qid)
     queries = group_queries(test.qid, len(test.target))
     above = np.empty(len(test.target))
     above[places.item_id] = -places.place

@@ -86,8 +86,8 @@ def measured(fold: Any, hidden: bool) -> dict[int, tuple[np.ndarray, np.ndarray]
     model = fit_ranker(booster, train.data, train.target, queries)
     plain = BALToR(model, coverage=COVERAGE, random_state=0)
     plain.fit(known.data, known.target, qid=known.qid)
-    pairs = plain.predict_pairs(new.data, new.qid)
-    loss = plain.evaluate(new.data, new.target, new.qid).selective_risk
+    pairs = plain.predict_pairs(new.data, qid=new.qid)
+    loss = plain.evaluate(new.data, new.target, qid=new.qid).selective_risk
     found = {}
     for feature in tqdm(range(new.data.shape[1]), disable=hidden, leave=False):
         middle = np.median(known.data[:, feature])
@@ -101,13 +101,13 @@ def measured(fold: Any, hidden: bool) -> dict[int, tuple[np.ndarray, np.ndarray]
         )
         ranker = BALToR(model, coverage=COVERAGE, groups=-1, random_state=0)
         ranker.fit(X, known.target, qid=known.qid)
-        made = ranker.predict_pairs(Z, new.qid)
+        made = ranker.predict_pairs(Z, qid=new.qid)
         cell = groups[1][pairs.left].astype(int) + groups[1][pairs.right]
         counts = [
             [np.bincount(cell[each.accepted], minlength=3), np.bincount(cell)]
             for each in (pairs, made)
         ]
-        spent = ranker.evaluate(Z, new.target, new.qid).selective_risk
+        spent = ranker.evaluate(Z, new.target, qid=new.qid).selective_risk
         found[feature] = np.array(counts), np.array([loss, spent - loss])
     return found
 

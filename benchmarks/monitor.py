@@ -87,7 +87,7 @@ def delay(monitor: Monitor, ranker: Any, X: Any, qid: Any) -> float:
     """Return after how many queries there is an alarm; infinity for none."""
     for query in range(int(qid[-1]) + 1):
         own = qid == query
-        monitor = monitor.update(ranker, X[own], qid[own], day=f"changed {query}")
+        monitor = monitor.update(ranker, X[own], qid=qid[own], day=f"changed {query}")
         if monitor.alarm:
             return query + 1
     return np.inf
@@ -101,11 +101,12 @@ def streams(
         false, waits = [], []
         for draw in range(n_draws):
             ranker = BALToR(SCORES, coverage=0.6, random_state=0)
-            ranker.fit(*world(150, 3 * draw))
+            X, y, qid = world(150, 3 * draw)
+            ranker.fit(X, y, qid=qid)
             monitor = Monitor.of(ranker, delta=DELTA, random_state=draw)
             if n_quiet:
                 X, _, qid = world(n_quiet, 3 * draw + 1)
-                monitor = monitor.update(ranker, X, qid, day="quiet")
+                monitor = monitor.update(ranker, X, qid=qid, day="quiet")
             false.append(monitor.alarm)
             X, _, qid = world(150, 3 * draw + 2)
             if not monitor.alarm:
@@ -124,13 +125,14 @@ def audits(n_draws: int) -> Iterator[Row]:
     alarms, needed = {0.0: [], 0.15: []}, []
     for draw in range(n_draws):
         ranker = BALToR(SCORES, coverage=0.5, random_state=0)
-        ranker.fit(*uneven(300, draw))
+        X, y, qid = uneven(300, draw)
+        ranker.fit(X, y, qid=qid)
         rng = np.random.default_rng(draw)
         for wrong, found in alarms.items():
             monitor = Monitor.of(ranker, delta=DELTA, random_state=draw)
             for k in range(10):
                 X, y, qid = uneven(60, 10**6 + 100 * draw + k)
-                monitor, asked = monitor.audit(ranker, X, qid, day=f"{k}", n=60)
+                monitor, asked = monitor.audit(ranker, X, qid=qid, day=f"{k}", n=60)
                 for pair in asked:
                     label = int(np.sign(y[pair.left] - y[pair.right]))
                     if rng.random() < wrong:
@@ -165,8 +167,9 @@ def audits_of_discordance(n_draws: int) -> Iterator[Row]:
         X, y, qid = of_two_kinds(name, 5000, 1)
         for draw in range(n_draws):
             ranker = RiskControlledRanker(SCORES, random_state=draw)
-            ranker.fit(*of_two_kinds(name, 400, 3 * draw + 2))
-            true = ranker.evaluate(X, y, qid).discordance_interval("queries")[0]
+            known = of_two_kinds(name, 400, 3 * draw + 2)
+            ranker.fit(*known[:2], qid=known[2])
+            true = ranker.evaluate(X, y, qid=qid).discordance_interval("queries")[0]
             if np.isnan(true):
                 continue  # nothing is certified
             for wrong, found in alarms.items():
@@ -177,7 +180,7 @@ def audits_of_discordance(n_draws: int) -> Iterator[Row]:
                 for k in range(20):
                     new = of_two_kinds(name, 30, 10**6 + 100 * draw + k)
                     monitor, asked = monitor.audit(
-                        ranker, new[0], new[2], day=f"{k}", n=30
+                        ranker, new[0], qid=new[2], day=f"{k}", n=30
                     )
                     difference = np.sign(new[1][asked.left] - new[1][asked.right])
                     turned = asked.accepted & (rng.random(len(asked)) < wrong)
@@ -224,7 +227,8 @@ def not_exchangeable(n_draws: int) -> Iterator[Row]:
     for draw in range(n_draws):
         rng = np.random.default_rng(draw)
         known = world(150, 2 * draw)
-        ranker = BALToR(SCORES, coverage=0.6, random_state=0).fit(*known)
+        ranker = BALToR(SCORES, coverage=0.6, random_state=0)
+        ranker.fit(*known[:2], qid=known[2])
         monitor = Monitor.of(ranker, delta=DELTA, random_state=draw)
         new = world(60, 2 * draw + 1)
         weight = 1 / np.arange(1, 151)
@@ -235,7 +239,7 @@ def not_exchangeable(n_draws: int) -> Iterator[Row]:
             taken(known[0], known[2], drawn),
         ]
         for found, (X, qid) in zip(traffic.values(), streams, strict=True):
-            found.append(monitor.update(ranker, X, qid, day="all").alarm)
+            found.append(monitor.update(ranker, X, qid=qid, day="all").alarm)
     for name, found in traffic.items():
         yield row_of(
             found,

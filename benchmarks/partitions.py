@@ -214,10 +214,13 @@ def report_serial(parts: list[Rows], repeats: int) -> tuple[str, dict[str, Any]]
             figures[name] = {"rounds": [each._asdict() for each in rounds]}
     for name in TIE_MODELS:
         ranker = baltor(name)
-        both = {"fit": ranker.fit(*whole), "calibrate": calibrate(ranker, here)}
+        both = {
+            "fit": ranker.fit(*whole[:2], qid=whole[2]),
+            "calibrate": calibrate(ranker, here),
+        }
         assert both["fit"].threshold_ == both["calibrate"].threshold_
         tasks = {
-            "fit": partial(ranker.fit, *whole),
+            "fit": partial(ranker.fit, *whole[:2], qid=whole[2]),
             "calibrate": partial(calibrate, ranker, here),
         }
         best = in_turn(tasks, repeats)

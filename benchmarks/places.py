@@ -47,9 +47,9 @@ def simulated(n_draws: int, n_queries: int, *, discrete: bool) -> Iterator[Any]:
     """Yield a calibrated ranker and new queries for each draw."""
     model = LinearRegression(fit_intercept=False).fit([[1.0]], [1.0])
     for draw in range(n_draws):
-        known = world(2 * draw + 1, n_queries, discrete=discrete)
+        X, y, qid = world(2 * draw + 1, n_queries, discrete=discrete)
         yield (
-            BALToR(model, boundary="randomize", random_state=0).fit(*known),
+            BALToR(model, boundary="randomize", random_state=0).fit(X, y, qid=qid),
             world(2 * draw + 2, 20, discrete=discrete),
         )
 
@@ -87,8 +87,8 @@ def measured(cases: Any, **said: Any) -> Iterator[Row]:
         place = broken_ties(y, qid, seed)
         query = np.unique(qid, return_inverse=True)[1]
         for each, rows in found.items():
-            held, width = ranker.evaluate_places(X, y, qid, confidence=each)
-            best, worst = ranker.rank_intervals(X, qid, confidence=each).T
+            held, width = ranker.evaluate_places(X, y, qid=qid, confidence=each)
+            best, worst = ranker.rank_intervals(X, qid=qid, confidence=each).T
             inside = (best <= place) & (place <= worst)
             share = np.bincount(query, inside) / np.bincount(query)
             # Places of the only item of a query always hold.

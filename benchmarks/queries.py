@@ -119,7 +119,8 @@ def best_items(n_draws: int, sizes: tuple[int, ...] = (20, 100, 500)) -> Iterato
             sets = TopSetRanker(TRAINED, alpha=ALPHA, random_state=seed)
             calibrated(sets, draw_of_queries(n_queries, seed))
             # A population for each draw: what is peculiar to one averages out.
-            found = sets.evaluate(*draw(POPULATION, 2**31 + seed))
+            X, y, qid = draw(POPULATION, 2**31 + seed)
+            found = sets.evaluate(X, y, qid=qid)
             missed.append(1 - found.share)
             size.append(found.mean_size)
         yield row_of(
@@ -141,11 +142,11 @@ def first_items(
             sets = TopSetRanker(TRAINED, k=k, alpha=ALPHA, random_state=seed)
             calibrated(sets, draw_of_queries(n_queries, seed))
             X, y, qid = draw(POPULATION, 2**31 + seed)
-            found = sets.evaluate(X, y, qid)
+            found = sets.evaluate(X, y, qid=qid)
             missed.append(1 - found.share)
             size.append(found.mean_size)
             # With so large an alpha a set is no larger than it must be.
-            least = sets.at_alpha(0.9).evaluate(X, y, qid)
+            least = sets.at_alpha(0.9).evaluate(X, y, qid=qid)
             plain.append(1 - least.share)
         yield row_of(
             missed,
@@ -167,7 +168,8 @@ def bounds_of_lists(
             options = {"max_risk": MAX_RISK, "delta": DELTA, "random_state": seed}
             ranker = QueryRiskRanker(TRAINED, **options)
             calibrated(ranker, draw_of_queries(n_queries, seed, 0.3))
-            found = ranker.evaluate(*draw(POPULATION, 2**31 + seed))
+            X, y, qid = draw(POPULATION, 2**31 + seed)
+            found = ranker.evaluate(X, y, qid=qid)
             # Where nothing is accepted the risk is NaN, and no bound is broken.
             broken.append(found.selective_risk > MAX_RISK)
             kept.append(found.coverage)
@@ -227,8 +229,8 @@ def first_items_of(folder: Path, rankers: list[str], n_folds: int) -> Iterator[R
                     for part in (fold.validation, fold.test)
                 )
                 sets = TopSetRanker(model, k=k, alpha=alpha, random_state=0)
-                found = calibrated(sets, vali).evaluate(*test)
-                least = sets.at_alpha(0.9).evaluate(*test)
+                found = calibrated(sets, vali).evaluate(*test[:2], qid=test[2])
+                least = sets.at_alpha(0.9).evaluate(*test[:2], qid=test[2])
                 missed.append(1 - found.share)
                 other.append([found.mean_size, least.share, found.n_items.mean()])
             size, plain, n_items = np.mean(other, axis=0)
@@ -358,9 +360,11 @@ def measure_fold(fold: Any, model: Any, tie_model: str) -> dict[str, float]:
     row: dict[str, float] = {}
     for alpha in ALPHAS:
         found = calibrated(TopSetRanker(model, alpha=alpha, **options), vali)
-        shown = TopSetDisplay.from_estimator(found, *test)
+        shown = TopSetDisplay.from_estimator(found, *test[:2], qid=test[2])
         row[f"size {alpha}"], row[f"coverage {alpha}"] = shown.point
-        k = conformal_k(TopSetDisplay.from_estimator(found, *vali), differ, alpha)
+        k = conformal_k(
+            TopSetDisplay.from_estimator(found, *vali[:2], qid=vali[2]), differ, alpha
+        )
         k = min(k, shown.fixed_size.size - 1)
         row[f"k {alpha}"] = shown.fixed_size[k]
         row[f"coverage of k {alpha}"] = shown.fixed_coverage[k]
@@ -372,8 +376,8 @@ def measure_fold(fold: Any, model: Any, tie_model: str) -> dict[str, float]:
         )
     for share in SHARES:
         found = calibrated(QueryRiskRanker(model, coverage=share, **options), vali)
-        row[f"ndcg {share}"] = found.score(*test)
-        row[f"kept {share}"] = found.accept_queries(test[0], test[2]).mean()
+        row[f"ndcg {share}"] = found.score(*test[:2], qid=test[2])
+        row[f"kept {share}"] = found.accept_queries(test[0], qid=test[2]).mean()
     return row
 
 

@@ -84,12 +84,13 @@ def calibrated(fold: Any, **options: Any) -> BALToR:
 def run_fold(fold: Any, budgets: list[float], *, quiet: bool, title: str) -> Any:
     """Return a curve for each run, and the rates found for two reviewers."""
     ranker, test = calibrated(fold), fold.test
-    items = (test.data, np.asarray(test.target, dtype=float), test.qid)
+    items = (test.data, np.asarray(test.target, dtype=float))
     curves = {}
     for objective, error, known in tqdm(RUNS, desc=title, disable=quiet):
         curves[objective, error, known] = review_curve(
             ranker,
             *items,
+            qid=test.qid,
             budgets=budgets,
             error=error,
             objective=objective,
@@ -100,6 +101,7 @@ def run_fold(fold: Any, budgets: list[float], *, quiet: bool, title: str) -> Any
     found = review_curve(
         ranker,
         *items,
+        qid=test.qid,
         budgets=[min(1.0, 2000 / n_pairs)],
         error=TWO,
         random_state=0,
@@ -160,7 +162,7 @@ def noticed(smoke: bool) -> list[Any]:
                 ranker,
                 test.data,
                 test.target,
-                test.qid,
+                qid=test.qid,
                 budgets=[0.05],
                 error=0.0,
                 noticeable=share * spread,
@@ -240,7 +242,7 @@ def few_of_fold(
 ) -> Any:
     """Return numerators and denominators of what `few_answers` prints, (2, 8)."""
     rng = np.random.default_rng(seed)
-    before = ranker.review(X, qid)
+    before = ranker.review(X, qid=qid)
     asked = before.ask(n * np.unique(qid).size, objective="top", per_query=n)
     left, right = asked.left, asked.right
     seen = y + rng.uniform(0, 0.9, y.size) * (kind == "finer")
@@ -251,7 +253,7 @@ def few_of_fold(
         label = np.where(wrong, other, label)
     words = np.array(["right", "same", "left"])[label + 1]
     said = {"left": left, "right": right, "label": words}
-    after = ranker.review(X, qid, answers=said)
+    after = ranker.review(X, qid=qid, answers=said)
     old, new = before.decisions, after.decisions
     bounds = [review.rank_intervals() for review in (before, after)]
     places, gain = np.empty((2, y.size), dtype=int), np.empty(y.size)
@@ -353,13 +355,13 @@ def first_places(
         asked: dict[tuple[float, int], Any] = {}  # the questions are the slow part
         for coverage, (n, error) in product(coverages, ANSWERED):
             ranker, rng = full.at_coverage(coverage), np.random.default_rng(0)
-            worst = ranker.rank_intervals(X, qid)[:, 1]
+            worst = ranker.rank_intervals(X, qid=qid)[:, 1]
             if n:
                 if (coverage, n) not in asked:
-                    review = ranker.review(X, qid)
+                    review = ranker.review(X, qid=qid)
                     asked[coverage, n] = review.ask(n * names.size, per_query=n)
                 said = answered(asked[coverage, n], y, error, rng)
-                worst = ranker.review(X, qid, answers=said).rank_intervals()[:, 1]
+                worst = ranker.review(X, qid=qid, answers=said).rank_intervals()[:, 1]
             for k, query in product((1, 3, 10), names):
                 if sizes[names == query] <= k:
                     continue  # all places are among the first k

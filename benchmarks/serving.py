@@ -132,7 +132,7 @@ def compare_ensemble(library: str, repeats: int) -> dict[str, Any]:
             start = time.process_time()
             booster.predict(data.data)
             middle = time.process_time()
-            ensemble.predict(data.data, data.qid)
+            ensemble.predict(data.data, qid=data.qid)
             times.append((middle - start, time.process_time() - middle))
         own, whole = 1e3 * np.min(times, axis=0)
         row |= {

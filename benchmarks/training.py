@@ -161,7 +161,7 @@ def compare_votes(smoke: bool, quiet: bool) -> list[dict[str, Any]]:
 def evaluate(ranker: Any, X: Any, y: Any, qid: Any, limit: float) -> Any:
     """Evaluate, searching up to this share of near pairs."""
     with patch.object(_abstainer, "_NEAR_SHARE", limit):
-        return ranker.evaluate(X, y, qid)
+        return ranker.evaluate(X, y, qid=qid)
 
 
 def compare_search(smoke: bool, quiet: bool) -> list[dict[str, Any]]:

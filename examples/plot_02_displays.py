@@ -58,7 +58,7 @@ for name in two:
         rankers[name],
         new.data,
         new.target,
-        new.qid,
+        qid=new.qid,
         n_resamples=500,
         random_state=0,
         reference=name == "graded relevance",
@@ -87,7 +87,7 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 5.6), sharey=True, layout="constra
 figure.suptitle("Probabilities near the diagonal are right")
 for ax, name in zip(axes, ("Bradley-Terry, counts", "Bradley-Terry"), strict=True):
     PairReliabilityDisplay.from_estimator(
-        rankers[name], new.data, new.target, new.qid, ax=ax
+        rankers[name], new.data, new.target, qid=new.qid, ax=ax
     )
     ax.set_title(name)
     ax.label_outer()
@@ -101,7 +101,7 @@ for ax, name in zip(axes, ("Bradley-Terry, counts", "Bradley-Terry"), strict=Tru
 _, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")
 for name in two:
     ClassFractionDisplay.from_estimator(
-        rankers[name], new.data, new.target, new.qid, name=name, ax=ax
+        rankers[name], new.data, new.target, qid=new.qid, name=name, ax=ax
     )
 ax.set_title("Clear orders are decided first, ties later")
 
@@ -115,7 +115,7 @@ RankIntervalDisplay.from_estimator(
     rankers["graded relevance"],
     new.data,
     new.target,
-    new.qid,
+    qid=new.qid,
     query=0,
     top_k=5,
     name="One query, 60 % of pairs decided",

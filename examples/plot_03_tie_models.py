@@ -89,7 +89,7 @@ for name in tie_models:
         rankers[name],
         new.data,
         new.target,
-        new.qid,
+        qid=new.qid,
         kind="accuracy",
         name=name,
         ax=ax,
@@ -110,7 +110,7 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 5.6), sharey=True, layout="constra
 figure.suptitle("Probabilities near the diagonal are right")
 for ax, name in zip(axes, two, strict=True):
     PairReliabilityDisplay.from_estimator(
-        rankers[name], new.data, new.target, new.qid, ax=ax
+        rankers[name], new.data, new.target, qid=new.qid, ax=ax
     )
     ax.set_title(name)
     ax.label_outer()

@@ -52,7 +52,7 @@ print(f"{'price':>6}{'buys':>7}{'decided alike':>15}")
 for cost in costs:
     bought = price.at_cost(cost)
     same = budget.at_coverage(bought.coverage_)
-    alike = bought.abstain(new.data, new.qid) == same.abstain(new.data, new.qid)
+    alike = bought.abstain(new.data, qid=new.qid) == same.abstain(new.data, qid=new.qid)
     print(f"{cost:>6.2f}{bought.coverage_:>7.1%}{alike.mean():>15.2%}")
 print(f"Deciding 60 % is a price of {budget.at_coverage(0.6).threshold_:.2f}")
 
@@ -96,7 +96,7 @@ ax.plot(decided[19:], right[19:], "o", color="#E69F00", ms=9, label="price of as
 for cost, x, y in zip(costs, decided[19:], right[19:], strict=True):
     ax.annotate(f"{cost:g}", (x, y), (9, 4), textcoords="offset points")
 RiskCoverageDisplay.from_estimator(
-    budget, new.data, new.target, new.qid, kind="accuracy", name="budget", ax=ax
+    budget, new.data, new.target, qid=new.qid, kind="accuracy", name="budget", ax=ax
 )
 ax.set_title("A price is a point on the curve of the budget")
 

@@ -101,11 +101,11 @@ _ = figure.legend(handles, labels, frameon=False, ncols=3, loc="outside lower ce
 # On the later days, which the search has not seen, the choice is worth more than asking
 # about every pair, and more than deciding every pair.
 print("Later days, pairs of patients of one day")
-chosen, rest = search.best_estimator_, (X[later], y[later], day[later])
+chosen, rest = search.best_estimator_, (X[later], y[later])
 for name, model in (("chosen", chosen), ("every pair decided", chosen.at_coverage(1))):
-    totals = model.evaluate(*rest)
+    totals = model.evaluate(*rest, qid=day[later])
     print(
-        f"{name:>20}: utility {utility(model, *rest):.3f}, "
+        f"{name:>20}: utility {utility(model, *rest, qid=day[later]):.3f}, "
         f"{totals.coverage:.1%} decided, {totals.selective_risk:.1%} in the wrong order"
     )
 plt.show()

@@ -82,7 +82,7 @@ warnings.filterwarnings("ignore", ".* cannot be told apart by their answers")
 print("answers  pairs right  expected  reverses: Ann   Bo   best question, in pairs")
 answers, rounds = [], []
 for _ in range(9):
-    review = ranker.review(X, day, item_id=names, answers=answers)
+    review = ranker.review(X, qid=day, item_id=names, answers=answers)
     questions, pairs = review.ask(20, objective="pairs"), review.decisions
     right = np.mean(pairs.label == pair_labels(y, pairs.left, pairs.right))
     ann, bo = (review.reviewer_error_.get(name, np.nan) for name in ERROR)
@@ -99,7 +99,7 @@ for _ in range(9):
 # Patients who were called the same share their ranks. The answers are about all ten
 # days, and more of them about other days than this one.
 grade = dict(zip(names, y, strict=True))
-before = ranker.review(X, day, item_id=names)
+before = ranker.review(X, qid=day, item_id=names)
 for title, after in {"before": before, "after the answers": review}.items():
     ranking = after.ranking()
     today = ranking.qid == 30
@@ -128,7 +128,7 @@ budgets = [0, 0.02, 0.05, 0.1, 0.2]
 curves = {}
 for objective in ("pairs", "top", "random"):
     curve = curves[objective] = review_curve(
-        ranker, X, y, day, budgets=budgets, objective=objective, random_state=0
+        ranker, X, y, qid=day, budgets=budgets, objective=objective, random_state=0
     )
     draw = partial(ReviewCurveDisplay.from_predictions, curve["share"], name=objective)
     draw(curve["accuracy"], expected=curve["expected_accuracy"], ax=axes[0])

@@ -39,7 +39,7 @@ for day in days:
     X = today.data.copy()
     if day >= change:
         X[:, np.argmax(np.abs(model.coef_))] /= 10  # millimetres become centimetres
-    monitor = monitor.update(ranker, X, today.qid, day=f"{day}")
+    monitor = monitor.update(ranker, X, qid=today.qid, day=f"{day}")
 first = next(d for d, found in monitor.days.items() if max(found) >= 1 / monitor.delta)
 print(f"changed on day {change}, alarm on day {first}")
 print(monitor.message)
@@ -62,7 +62,7 @@ audited = Monitor.of(ranker, delta=0.05)
 for week in range(1, 7):
     lists = make_ranking(30, random_state=200 + week)
     audited, questions = audited.audit(
-        ranker, lists.data, lists.qid, day=f"week {week}", n=30
+        ranker, lists.data, qid=lists.qid, day=f"week {week}", n=30
     )
     answers = []
     for pair in questions:

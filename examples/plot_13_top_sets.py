@@ -83,7 +83,7 @@ print(f"{results.mean_size:.1f} items hold {results.share:.1%} of the first five
 # items of every query. Both need more items for a higher
 # share; where queries differ, sets of different sizes need fewer on average.
 display = TopSetDisplay.from_estimator(
-    rankers[0.1], new.data, new.target, new.qid, name="sets"
+    rankers[0.1], new.data, new.target, qid=new.qid, name="sets"
 )
 display.ax_.set_title("Sets that hold a best item (point: alpha = 0.1)")
 plt.show()

@@ -64,7 +64,7 @@ for metric in ("ndcg@10", "mrr", "precision@3"):
 _, ax = plt.subplots(figsize=(5.5, 5.5), layout="constrained")
 for metric, ranker in rankers.items():
     QueryRiskDisplay.from_estimator(
-        ranker, new.data, new.target, new.qid, name=metric, ax=ax
+        ranker, new.data, new.target, qid=new.qid, name=metric, ax=ax
     )
 ax.set_ylabel("1 - metric of the accepted queries, lower is better")
 ax.set_title("Lists that are kept lose less")

@@ -63,7 +63,7 @@ for _ in range(200):
     quality = rng.normal(1.2, 1, 60)
     scores = rng.normal(quality[qid] * y)
     for name, queries in zip(holds, (None, qid), strict=True):
-        _, low, high = auc_confidence_interval(y, scores, queries)
+        _, low, high = auc_confidence_interval(y, scores, qid=queries)
         holds[name].append(low <= truth <= high)
 for name, held in holds.items():
     print(f"95 % interval {name:<11} holds the truth in {np.mean(held):.0%}")

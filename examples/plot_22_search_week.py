@@ -109,7 +109,7 @@ for hour in hours:
     X, _, query = lists(40)
     if hours.index(hour) >= hours.index("Thu 12:00"):
         X[["text_match", "popularity"]] = 0.0
-    monitor = monitor.update(ranker, X, query, day=hour)
+    monitor = monitor.update(ranker, X, qid=query, day=hour)
     if monitor.alarm:
         break
 print(f"alarm: {hour}")
@@ -128,7 +128,9 @@ rng = np.random.default_rng(1)  # whatever the hour of the alarm
 
 def judge(monitor, X, grade, day):
     query, brand = np.repeat(np.arange(100), 12), np.tile(BRANDS, 100)
-    monitor, questions = monitor.audit(ranker, X, query, day=day, n=60, item_id=brand)
+    monitor, questions = monitor.audit(
+        ranker, X, qid=query, day=day, n=60, item_id=brand
+    )
     seen = rate(grade)
     gap = np.sign(seen[questions.left] - seen[questions.right])
     words = {1: "left", 0: "same", -1: "right"}
@@ -162,7 +164,7 @@ audited, thursday = judge(Monitor.of(ranker), X, grade, "Thursday")
 # only a simulation knows.
 monitor = Monitor.of(ranker, delta=0.05)
 X, grade, query = lists(400)
-monitor = monitor.update(ranker, X, query, day="Fri")
+monitor = monitor.update(ranker, X, qid=query, day="Fri")
 truth = ranker.evaluate(X, grade, qid=query)
 X, grade, _ = lists(100)
 monitor, friday = judge(monitor, X, grade, "Friday")

@@ -608,8 +608,9 @@ def encode_qid(
     Parameters
     ----------
     qid : None, scalar or array-like of shape (n_values,)
-        Any hashable values, in any order. Values of a list are equal if Python says so:
-        ``1`` is ``1.0`` but not ``"1"``. None or a scalar: one query.
+        Any hashable values, in any order. Values of a list are equal if Python says so,
+        as ``1`` and ``1.0``; ``1`` beside ``"1"``, or ``"a"`` beside ``"a "``, is a
+        ValueError. None or a scalar: one query.
     n_values : int
     unit : str, default="item"
         What each value belongs to, for the message.
@@ -645,7 +646,17 @@ def encode_qid(
     # Sorting is many times faster than hashing, but not all values can be sorted.
     sortable = raw.dtype.kind in "iufbUS"
     codes, values = (_encode_sortable if sortable else _encode_hashable)(raw, name)
-    return codes, _texts_as_objects(values)
+    values, written = _texts_as_objects(values), dict[str, Any]()
+    for value in values if values.dtype == object else ():
+        whole = isinstance(value, float) and value.is_integer()
+        other = written.setdefault(str(int(value) if whole else value).strip(), value)
+        if other is not value:
+            raise ValueError(
+                f"{name} must write each value in one way, got {other!r} and "
+                f"{value!r}, which differ by their type or by spaces at their ends "
+                f"alone: pass [str(q).strip() for q in {name}]."
+            )
+    return codes, values
 
 
 def _texts_as_objects(values: NDArray[Any]) -> NDArray[Any]:

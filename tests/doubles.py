@@ -8,6 +8,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from skrank_abstain.tie_models import BinModel
 
 
+def named(X, y, qid):
+    """Return items as the arguments of ``fit`` and ``evaluate``."""
+    return {"X": X, "y": y, "qid": qid}
+
+
 class FirstColumn(BaseEstimator):
     """A ranker whose score is the first feature: scores under full control."""
 

@@ -81,9 +81,9 @@ class Data:
         self.all = {"X": self.X, "y": self.y, "qid": self.qid}
 
     def head(self, n_queries):
-        """Return X and qid of the first queries."""
+        """Return X and qid of the first queries, by name."""
         rows = self.qid < n_queries
-        return self.X[rows], self.qid[rows]
+        return {"X": self.X[rows], "qid": self.qid[rows]}
 
     def parts(self, n_parts):
         return [
@@ -163,10 +163,10 @@ def of_ranker(ranker, new):
         "totals": of_totals(ranker.evaluate(**new.all)),
         "weighted": of_totals(ranker.evaluate(**new.all, sample_weight=new.weight)),
         "profile": of_profile(ranker.risk_profile(**new.all)),
-        "decisions": of_decisions(ranker.predict_pairs(X, qid)),
-        "ranks": digest(ranker.rank_intervals(X, qid)),
-        "graph": digest(ranker.preference_graph(X, qid).toarray()),
-        "ranking": digest(ranker.ranking(X, qid).item_id),
+        "decisions": of_decisions(ranker.predict_pairs(X, qid=qid)),
+        "ranks": digest(ranker.rank_intervals(X, qid=qid)),
+        "graph": digest(ranker.preference_graph(X, qid=qid).toarray()),
+        "ranking": digest(ranker.ranking(X, qid=qid).item_id),
         "points": [
             [each.threshold, each.totals.selective_risk, *sums(each.totals.accepted)]
             for each in ranker.operating_points(**new.all, coverages=[0.1, 0.5, 0.85])
@@ -201,7 +201,7 @@ def two(data, few):
 def of_places(ranker, new):
     held, width = ranker.evaluate_places(**new.all, confidence=0.8)
     return {
-        "confident": digest(ranker.rank_intervals(*new.head(20), confidence=0.8)),
+        "confident": digest(ranker.rank_intervals(**new.head(20), confidence=0.8)),
         "places": [sums(held), sums(width)],
     }
 
@@ -212,7 +212,7 @@ def of_given(ranker, new):
     pairs = np.column_stack([right, left])[::3][:20_000]
     given = ranker.evaluate(**new.all, pairs=pairs)
     weighted = ranker.evaluate(**new.all, pairs=pairs, sample_weight=new.weight)
-    decided = ranker.predict_pairs(new.X, new.qid, pairs=pairs)
+    decided = ranker.predict_pairs(new.X, qid=new.qid, pairs=pairs)
     return {
         "given": of_totals(given),
         "weighted given": of_totals(weighted),
@@ -221,7 +221,7 @@ def of_given(ranker, new):
 
 
 def of_deferred(ranker, new):
-    decided = ranker.predict_pairs(*new.head(20))
+    decided = ranker.predict_pairs(**new.head(20))
     return {
         name: digest(np.column_stack([left.left, left.right]))
         for name, left in {
@@ -313,7 +313,7 @@ def top_sets(data):
     return {
         "threshold": fitted.threshold_,
         "queries": [fitted.n_queries_, fitted.n_equal_queries_],
-        "inside": digest(fitted.predict_set(new.X, new.qid)),
+        "inside": digest(fitted.predict_set(new.X, qid=new.qid)),
         "share": [results.share, results.mean_size],
         "weighted": fitted.score(**new.all, sample_weight=new.weight),
         "at_alpha": fitted.at_alpha(0.3).threshold_,
@@ -363,7 +363,7 @@ def review(ranker, **options):
         past, new = data["few"], data["few new"]
         X, qid = new.head(8)
         fitted = clone(ranker).fit(**past.all)
-        asked = fitted.review(X, qid)
+        asked = fitted.review(X, qid=qid)
         questions = asked.ask(12, **options)
         truth = pair_labels(new.y[: len(X)], questions.left, questions.right)
         words = {1: "left", 0: "same", -1: "right"}
@@ -371,7 +371,7 @@ def review(ranker, **options):
             {"qid": q.qid, "left": q.left, "right": q.right, "label": words[label]}
             for q, label in zip(questions, [-truth[0], *truth[1:]], strict=True)
         ]
-        after = fitted.review(X, qid, answers=answers)
+        after = fitted.review(X, qid=qid, answers=answers)
         again = after.ask(12, **options)
         accuracy = [each.expected_accuracy for each in (asked, after)]
         return {

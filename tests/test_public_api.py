@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
 from pathlib import Path
@@ -43,6 +44,30 @@ def test_every_public_name_has_an_example_that_runs(room, member):
     assert target.__doc__.splitlines()[0].endswith("."), f"{room}.{member}"
     examples = doctest.DocTestParser().get_examples(target.__doc__ or "")
     assert examples, f"{room}.{member} has no example"
+
+
+def callables_of(target):
+    """Yield the public functions that a name of a room offers, and what they are."""
+    if not inspect.isclass(target):
+        yield from [("", target)] if callable(target) else []
+        return
+    for name, member in inspect.getmembers(target, callable):
+        if name == "__call__" or not name.startswith("_"):
+            yield name, member
+
+
+@pytest.mark.parametrize(("room", "member"), NAMES, ids=lambda name: name)
+def test_labels_are_never_taken_for_queries(room, member):
+    target = getattr(importlib.import_module(f"skrank_abstain.{room}"), member)
+    for name, function in callables_of(target):
+        try:
+            parameters = inspect.signature(function).parameters
+        except ValueError:  # of numpy or of C
+            continue
+        qid = parameters.get("qid")
+        # Whoever has to name the queries knows that they are due.
+        if qid is not None and qid.default is not qid.empty:
+            assert qid.kind is qid.KEYWORD_ONLY, name
 
 
 def test_the_spine_has_few_public_names():

@@ -45,21 +45,21 @@ class RiskControlledByTwos(RiskControlledRanker):
     """Certification takes several queries, and the checks name none: two rows each."""
 
     def fit(self, X, y, qid=None, groups=None):
-        return super().fit(X, y, by_twos(X) if qid is None else qid, groups)
+        return super().fit(X, y, qid=by_twos(X) if qid is None else qid, groups=groups)
 
     def score(self, X, y, qid=None, sample_weight=None):
         qid = by_twos(X) if qid is None else qid
-        return super().score(X, y, qid, sample_weight)
+        return super().score(X, y, qid=qid, sample_weight=sample_weight)
 
 
 class EnsembleOfOneQuery(RankerEnsemble):
     """Scores depend on the query, and the checks name none: all rows are one."""
 
     def fit(self, X, y, qid=0):
-        return super().fit(X, y, qid)
+        return super().fit(X, y, qid=qid)
 
     def predict(self, X, qid=0):
-        return super().predict(X, qid)
+        return super().predict(X, qid=qid)
 
 
 class TopSetOfThrees(TopSetRanker):
@@ -69,11 +69,11 @@ class TopSetOfThrees(TopSetRanker):
         # Some checks draw the labels: rows are dealt out in the order of these.
         given = np.shape(y) == (_num_samples(X),)
         order = np.argsort(np.argsort(y, kind="stable")) if given else slice(None)
-        return super().fit(X, y, in_threes(X)[order] if qid is None else qid)
+        return super().fit(X, y, qid=in_threes(X)[order] if qid is None else qid)
 
     def score(self, X, y, qid=None, sample_weight=None):
         qid = in_threes(X) if qid is None else qid
-        return super().score(X, y, qid, sample_weight)
+        return super().score(X, y, qid=qid, sample_weight=sample_weight)
 
 
 def in_threes(X):

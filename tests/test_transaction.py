@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from doubles import FirstColumn
+from doubles import FirstColumn, named
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -45,13 +45,16 @@ from skrank_abstain.tie_models import (
 
 PACKAGE = str(Path(skrank_abstain.__file__).parent)
 DATA = make_ranking(n_queries=30, n_items=6, random_state=0)
-ITEMS = (DATA.data, DATA.target, DATA.qid)
-SCORED = (DATA.data[:, 0], DATA.target, DATA.qid)
-PAIRS = (
-    np.hstack([DATA.data[1:], DATA.data[:-1]]),
-    np.sign(DATA.target[1:] - DATA.target[:-1]),
-)
-LABELS = (DATA.data, (DATA.data[:, :3] + DATA.data[:, 3:6] > 0).astype(int))
+ITEMS = named(DATA.data, DATA.target, DATA.qid)
+SCORED = {"scores": DATA.data[:, 0], "y": DATA.target, "qid": DATA.qid}
+PAIRS = {
+    "X": np.hstack([DATA.data[1:], DATA.data[:-1]]),
+    "y": np.sign(DATA.target[1:] - DATA.target[:-1]),
+}
+LABELS = {
+    "X": DATA.data,
+    "y": (DATA.data[:, :3] + DATA.data[:, 3:6] > 0).astype(int),
+}
 OVER_LABELS = OneVsRestClassifier(LogisticRegression())
 LEARNS = MultiOutputRegressor(SGDRegressor(random_state=0))
 FITS = [
@@ -69,7 +72,7 @@ FITS = [
     (BradleyTerry(), SCORED),
     (IsotonicDifference(), SCORED),
     (GradedRelevance(), SCORED),
-    (FeatureAwareRelevance(Ridge()), (*SCORED, DATA.data)),
+    (FeatureAwareRelevance(Ridge()), SCORED | {"X": DATA.data}),
 ]
 ids = [type(estimator).__name__ for estimator, _ in FITS]
 
@@ -94,7 +97,7 @@ def interrupted(estimator, data, at, error):
     before = sys.getprofile()
     sys.setprofile(profile)
     try:
-        estimator.fit(*data)
+        estimator.fit(**data)
     finally:
         sys.setprofile(before)
     return calls
@@ -109,7 +112,7 @@ def assert_not_fitted(estimator):
 @pytest.mark.parametrize(("estimator", "data"), FITS, ids=ids)
 @pytest.mark.filterwarnings("ignore")
 def test_an_interrupted_fit_leaves_nothing_behind(estimator, data):
-    fitted = clone(estimator).fit(*data)
+    fitted = clone(estimator).fit(**data)
     n_calls = len(interrupted(clone(estimator), data, 0, KeyboardInterrupt))
     errors = cycle([KeyboardInterrupt, MemoryError])
     for at, error in zip(np.linspace(1, n_calls, 4).astype(int), errors, strict=False):
@@ -123,7 +126,7 @@ def test_an_interrupted_fit_leaves_nothing_behind(estimator, data):
 @pytest.mark.parametrize(("estimator", "data"), FITS, ids=ids)
 @pytest.mark.filterwarnings("ignore")
 def test_a_fit_may_end_in_every_function_that_it_calls(estimator, data):
-    fitted = clone(estimator).fit(*data)
+    fitted = clone(estimator).fit(**data)
     calls = interrupted(clone(estimator), data, 0, KeyboardInterrupt)
     stages = sorted(
         {code: at for at, code in reversed([*enumerate(calls, 1)])}.values()
@@ -148,22 +151,22 @@ def test_a_fit_may_end_in_every_function_that_it_calls(estimator, data):
 @pytest.mark.parametrize(("estimator", "data"), FITS, ids=ids)
 @pytest.mark.filterwarnings("ignore")
 def test_a_refit_that_is_refused_leaves_nothing_behind(estimator, data):
-    estimator = clone(estimator).fit(*data)
-    X, y, *rest = data
+    estimator = clone(estimator).fit(**data)
+    unknown = np.full_like(data["y"], np.nan, dtype=float)
     with pytest.raises(ValueError, match=r"NaN|finite|y must|relevance"):
-        estimator.fit(X, np.full_like(y, np.nan, dtype=float), *rest)
+        estimator.fit(**data | {"y": unknown})
     with pytest.raises(NotFittedError):
         check_is_fitted(estimator)
 
 
 def test_a_certificate_does_not_survive_a_refit_that_fails():
     ranker = RiskControlledRanker(Ridge(), max_risk=0.45, calibration_size=0.7)
-    ranker.set_params(random_state=0).fit(*ITEMS)
+    ranker.set_params(random_state=0).fit(**ITEMS)
     assert ranker.certified_
     broken = DATA.data.copy()
     broken[0, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        ranker.fit(broken, *ITEMS[1:])
+        ranker.fit(**ITEMS | {"X": broken})
     assert not hasattr(ranker, "certified_")
     with pytest.raises(NotFittedError):
         ranker.predict(DATA.data)
@@ -174,15 +177,14 @@ def test_what_users_and_scikit_learn_keep_on_an_estimator_stays():
     ranker.note = "of last week"
     with config_context(enable_metadata_routing=True):
         ranker.set_fit_request(qid=True)
-        ranker.fit(*ITEMS)
+        ranker.fit(**ITEMS)
         assert ranker.get_metadata_routing().fit.requests["qid"] is True
     assert ranker.note == "of last week"
 
 
 def test_an_interrupt_at_any_line_of_the_transaction_leaves_all_or_nothing():
-    fitted = BradleyTerry().fit(*SCORED)
-    scores, _, qid = SCORED
-    refuses = (scores, np.full(scores.size, np.nan), qid)
+    fitted = BradleyTerry().fit(**SCORED)
+    refuses = SCORED | {"y": np.full(DATA.target.size, np.nan)}
     n_lines = 0
     for data in (SCORED, refuses):
         for at in range(1, 100):
@@ -200,7 +202,7 @@ def test_an_interrupt_at_any_line_of_the_transaction_leaves_all_or_nothing():
             before = sys.gettrace()
             sys.settrace(trace)
             try:
-                model.fit(*data)
+                model.fit(**data)
             except (KeyboardInterrupt, ValueError):
                 pass
             finally:

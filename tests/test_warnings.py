@@ -68,7 +68,7 @@ def assert_names_this_file(call, message, category=UserWarning, count=1):
 @pytest.mark.parametrize("message", MODELS)
 def test_fitting_a_tie_model(message):
     model, y = MODELS[message], RELEVANCE[message]
-    assert_names_this_file(lambda: model.fit(X[:, 0], y, QID), message)
+    assert_names_this_file(lambda: model.fit(X[:, 0], y, qid=QID), message)
 
 
 @pytest.mark.parametrize("package", [skrank_abstain, sklearn])

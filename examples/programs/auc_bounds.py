@@ -137,7 +137,9 @@ def query_coverage(n_queries: int, method: str, n_samples: int) -> dict[str, obj
     for sample in range(n_samples):
         y, scores, qid = query_sample(n_queries, rng)
         results.append(
-            auc_confidence_interval(y, scores, qid, method=method, random_state=sample)
+            auc_confidence_interval(
+                y, scores, qid=qid, method=method, random_state=sample
+            )
         )
     return summary(f"{n_queries} queries", QUERY_AUC, method, results)
 

@@ -245,7 +245,9 @@ def totals_at(
 ) -> tuple[FloatArray, ...]:
     """Return totals of (X, y, qid) by query and coverage, and the pairs of queries."""
     shares = coverages.tolist()
-    points = ranker.operating_points(*data, coverages=shares, **options)
+    points = ranker.operating_points(
+        *data[:2], qid=data[2], coverages=shares, **options
+    )
     totals = [point.totals for point in points]
     # The pairs are the same at each coverage.
     if totals[0].pairs.sum() == 0:

@@ -96,8 +96,8 @@ class RankIntervalDisplay(Display):
         estimator: Any,
         X: Any,
         y: ArrayLike | None = None,
-        qid: Any = None,
         *,
+        qid: Any = None,
         query: Any = None,
         item_id: ArrayLike | None = None,
         confidence: float | None = None,
@@ -161,7 +161,9 @@ class RankIntervalDisplay(Display):
             item_id, X = names, _safe_indexing(X, rows)
             relevance = None if relevance is None else relevance[rows]
         # One query is left: a scalar, unless X has a column of queries.
-        ranking = ranker.ranking(X, None if qid is None else 0, confidence=confidence)
+        ranking = ranker.ranking(
+            X, qid=None if qid is None else 0, confidence=confidence
+        )
         by_row = np.argsort(ranking.item_id)
         return cls.from_predictions(
             np.stack([ranking.best, ranking.worst], axis=1)[by_row],

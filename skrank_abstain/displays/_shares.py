@@ -103,8 +103,8 @@ class CoverageDisplay(Display):
         estimator: Any,
         X: Any,
         y: Any = None,
-        qid: Any = None,
         *,
+        qid: Any = None,
         coverages: ArrayLike | None = None,
         groups: tuple[Any, Any] | None = None,
         confidence: float = 0.95,
@@ -295,8 +295,8 @@ class ClassFractionDisplay(Display):
         estimator: Any,
         X: Any,
         y: ArrayLike,
-        qid: Any = None,
         *,
+        qid: Any = None,
         coverages: ArrayLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
@@ -491,8 +491,8 @@ class PairReliabilityDisplay(Display):
         estimator: Any,
         X: Any,
         y: ArrayLike,
-        qid: Any = None,
         *,
+        qid: Any = None,
         n_bins: int = 10,
         confidence: float = 0.95,
         max_pairs: int = 1_000_000,
@@ -705,7 +705,7 @@ def _labelled_pairs(
         X, relevance = _safe_indexing(X, rows), relevance[rows]
         qid = None if qid is None else queries.codes[rows]
     decisions = ranker.predict_pairs(X, qid=qid)
-    scores = ranker.predict(X, qid)
+    scores = ranker.predict(X, qid=qid)
     left, right = decisions.left, decisions.right
     label, difference = (
         pair_labels(relevance, left, right),

@@ -429,7 +429,7 @@ class DistanceAbstainer(PairDecider):
     giving up if its share of misranked pairs, among all of its pairs, is above
     ``cost``. For two labels this is ``misranking_loss(..., setting="bipartite")``
     of X with ``gamma=gamma_ * radius_``; for graded relevance, with
-    ``t = ranker.evaluate(X, y, qid)``, the sum of
+    ``t = ranker.evaluate(X, y, qid=qid)``, the sum of
     ``t.accepted - t.accepted_tied - t.ordered + cost * (t.pairs - t.accepted)``
     divided by that of ``t.pairs``. ``score`` is another thing: there an order that is
     predicted for a pair of equal relevance is wrong.
@@ -567,7 +567,7 @@ class DistanceAbstainer(PairDecider):
             check_choice(self.scale, "scale", ("unit_ball",))
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, *, qid: Any = None) -> Self:
         """Train the ranker unless it is fitted, then choose the distance.
 
         Parameters

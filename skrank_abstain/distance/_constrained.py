@@ -68,8 +68,8 @@ class ConstrainedRanker(Saved, BaseEstimator, ABC):
         self,
         X: Any,
         y: ArrayLike | None = None,
-        qid: Any = None,
         *,
+        qid: Any = None,
         pairs: ArrayLike | None = None,
         pair_labels: ArrayLike | None = None,
     ) -> Self:
@@ -155,6 +155,7 @@ class ConstrainedRanker(Saved, BaseEstimator, ABC):
         self,
         X: Any,
         y: ArrayLike,
+        *,
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:

@@ -261,8 +261,8 @@ _BY_NAME: dict[str, MarginLoss] = {
 def misranking_loss(
     y: ArrayLike | None,
     scores: ArrayLike,
-    qid: Any = None,
     *,
+    qid: Any = None,
     setting: str = "pairwise",
     X: ArrayLike | None = None,
     gamma: float = 0.0,
@@ -403,8 +403,8 @@ def misranking_loss(
 def surrogate_loss(
     y: ArrayLike | None,
     scores: ArrayLike,
-    qid: Any = None,
     *,
+    qid: Any = None,
     surrogate: str | MarginLoss = "logistic",
     setting: str = "pairwise",
     X: ArrayLike | None = None,

@@ -533,7 +533,7 @@ n_features_in_, feature_names_in_
         self.largest_query = largest_query
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, *, qid: Any = None, groups: Any = None) -> Self:
         """Train the ranker unless it is fitted, tune, and certify.
 
         Parameters

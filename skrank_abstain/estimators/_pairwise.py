@@ -222,7 +222,7 @@ n_folds_, n_features_in_, feature_names_in_
 
     @all_or_nothing
     def fit(
-        self, X: Any, y: ArrayLike, qid: Any = None, groups: ArrayLike | None = None
+        self, X: Any, y: ArrayLike, *, qid: Any = None, groups: ArrayLike | None = None
     ) -> Self:
         """Train the model unless it is fitted, then calibrate.
 
@@ -444,6 +444,7 @@ n_folds_, n_features_in_, feature_names_in_
         self,
         X: Any,
         y: ArrayLike,
+        *,
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
@@ -481,6 +482,7 @@ n_folds_, n_features_in_, feature_names_in_
         self,
         X: Any,
         y: ArrayLike,
+        *,
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> PairTotals:
@@ -509,7 +511,7 @@ n_folds_, n_features_in_, feature_names_in_
             gaps, [self._region], weight=weight
         ).totals()
 
-    def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
+    def risk_profile(self, X: Any, y: ArrayLike, *, qid: Any = None) -> RiskProfile:
         """Return pairs and their loss at each risk, whatever the threshold.
 
         Parameters
@@ -530,8 +532,8 @@ n_folds_, n_features_in_, feature_names_in_
         self,
         X: Any,
         y: ArrayLike | None = None,
-        qid: Any = None,
         *,
+        qid: Any = None,
         groups: ArrayLike | None = None,
     ) -> Report:
         """Return a page about data, model, threshold and results, for an audit.

@@ -87,7 +87,7 @@ class PairDecider(ModelWrapper):
         """Return what decides pairs, and the items with their values."""
         raise NotImplementedError
 
-    def predict(self, X: Any, qid: Any = None) -> FloatArray:
+    def predict(self, X: Any, *, qid: Any = None) -> FloatArray:
         """Return the wrapped ranker's score of each item.
 
         Parameters
@@ -104,7 +104,7 @@ class PairDecider(ModelWrapper):
         """
         return predict_items(self, X, qid)
 
-    def decision_function(self, X: Any, qid: Any = None) -> FloatArray:
+    def decision_function(self, X: Any, *, qid: Any = None) -> FloatArray:
         """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
 
         Parameters
@@ -122,8 +122,8 @@ class PairDecider(ModelWrapper):
     def predict_pairs(
         self,
         X: Any,
-        qid: Any = None,
         *,
+        qid: Any = None,
         pairs: ArrayLike | None = None,
         item_id: Any = None,
     ) -> PairDecisions:
@@ -198,7 +198,7 @@ class PairDecider(ModelWrapper):
         return decide
 
     def abstain(
-        self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
+        self, X: Any, *, qid: Any = None, pairs: ArrayLike | None = None
     ) -> BoolArray:
         """Return which pairs go to a person: one value per *pair*.
 
@@ -210,12 +210,12 @@ class PairDecider(ModelWrapper):
         Returns
         -------
         abstained : ndarray of shape (n_pairs,), bool
-            Aligned with ``predict_pairs(X, qid, pairs=pairs)``.
+            Aligned with ``predict_pairs(X, qid=qid, pairs=pairs)``.
         """
-        return self.predict_pairs(X, qid, pairs=pairs).abstained
+        return self.predict_pairs(X, qid=qid, pairs=pairs).abstained
 
     def iter_pairs(
-        self, X: Any, qid: Any = None, *, item_id: Any = None
+        self, X: Any, *, qid: Any = None, item_id: Any = None
     ) -> Iterator[PairDecisions]:
         """Yield the decisions of one query after the other.
 
@@ -228,7 +228,7 @@ class PairDecider(ModelWrapper):
         ------
         decisions : PairDecisions
             All pairs of one query; none for a query of one item. Together they are
-            ``predict_pairs(X, qid)`` in bounded memory.
+            ``predict_pairs(X, qid=qid)`` in bounded memory.
         """
         check_row_order(X, qid=qid, item_id=item_id)
         # Score the items now, so that bad input raises here, not at the first query.
@@ -245,9 +245,9 @@ class PairDecider(ModelWrapper):
         self,
         X: Any,
         y: ArrayLike,
+        *,
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
-        *,
         pairs: ArrayLike | None = None,
     ) -> float:
         """Return one minus the selective risk under the ranker's own loss.
@@ -291,16 +291,16 @@ class PairDecider(ModelWrapper):
         """
         # Under metadata routing a search over a Pipeline refuses a score method that
         # has no sample_weight.
-        totals = self.evaluate(X, y, qid, sample_weight, pairs=pairs)
+        totals = self.evaluate(X, y, qid=qid, sample_weight=sample_weight, pairs=pairs)
         return warn_if_undefined(1 - totals.selective_risk)
 
     def evaluate(
         self,
         X: Any,
         y: ArrayLike,
+        *,
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
-        *,
         pairs: ArrayLike | None = None,
     ) -> PairTotals:
         """Add up, query by query, what happens to labelled pairs.
@@ -360,7 +360,7 @@ class OperatingPoint(NamedTuple):
     >>> ranker = BALToR(Ridge(), random_state=0)
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> half, whole = ranker.operating_points(
-    ...     data.data, data.target, data.qid, coverages=[0.5, 1.0]
+    ...     data.data, data.target, qid=data.qid, coverages=[0.5, 1.0]
     ... )
     >>> half.threshold < whole.threshold, whole.totals.coverage
     (True, 1.0)
@@ -446,7 +446,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, *, qid: Any = None) -> Self:
         """Train the ranker unless it is fitted, then calibrate.
 
         Parameters
@@ -534,7 +534,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         return self
 
     def pair_proba(
-        self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
+        self, X: Any, *, qid: Any = None, pairs: ArrayLike | None = None
     ) -> FloatArray:
         """Return the probabilities of the labels -1, 0, +1 of each pair.
 
@@ -547,10 +547,10 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         -------
         proba : ndarray of shape (n_pairs, 3), float64
         """
-        return cast("FloatArray", self.predict_pairs(X, qid, pairs=pairs).proba)
+        return cast("FloatArray", self.predict_pairs(X, qid=qid, pairs=pairs).proba)
 
     def conditional_risk(
-        self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
+        self, X: Any, *, qid: Any = None, pairs: ArrayLike | None = None
     ) -> FloatArray:
         """Return the expected loss of the prediction for each pair.
 
@@ -565,13 +565,13 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
             Lower is better. For the zero-one loss one minus the largest probability;
             for equal scores, which are called a tie, one minus that of a tie.
         """
-        return cast("FloatArray", self.predict_pairs(X, qid, pairs=pairs).risk)
+        return cast("FloatArray", self.predict_pairs(X, qid=qid, pairs=pairs).risk)
 
     def ranking(
         self,
         X: Any,
-        qid: Any = None,
         *,
+        qid: Any = None,
         item_id: Any = None,
         confidence: float | None = None,
     ) -> Ranking:
@@ -626,7 +626,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         )
 
     def rank_intervals(
-        self, X: Any, qid: Any = None, *, confidence: float | None = None
+        self, X: Any, *, qid: Any = None, confidence: float | None = None
     ) -> IntArray:
         """Return the best and the worst rank of each item.
 
@@ -683,7 +683,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         return self._places(self._scored(X, qid), confidence)
 
     def evaluate_places(
-        self, X: Any, y: ArrayLike, qid: Any = None, *, confidence: float
+        self, X: Any, y: ArrayLike, *, qid: Any = None, confidence: float
     ) -> tuple[FloatArray, FloatArray]:
         """Return how often places with a confidence hold, and how wide they are.
 
@@ -740,7 +740,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         shares, n_queries = known.place_shares(), known.items.n_queries
         return confident_places(shares, n_queries, items.ascending, confidence)
 
-    def preference_graph(self, X: Any, qid: Any = None) -> csr_array:
+    def preference_graph(self, X: Any, *, qid: Any = None) -> csr_array:
         """Return the accepted orders without those that follow from others.
 
         Parameters
@@ -763,8 +763,8 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
     def review(
         self,
         X: Any,
-        qid: Any = None,
         *,
+        qid: Any = None,
         answers: Any = None,
         item_id: Any = None,
         reviewer_error: Any = None,
@@ -843,8 +843,8 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         self,
         X: Any,
         y: ArrayLike | None = None,
-        qid: Any = None,
         *,
+        qid: Any = None,
         groups: ArrayLike | None = None,
     ) -> Report:
         """Return a page about data, model, threshold and results, for an audit.
@@ -916,7 +916,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
             ReportData(self._facts(), items, y is not None, rows, kinds, ends=ends)
         )
 
-    def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
+    def risk_profile(self, X: Any, y: ArrayLike, *, qid: Any = None) -> RiskProfile:
         """Return pairs and their loss at each risk, whatever the threshold.
 
         Parameters
@@ -943,8 +943,8 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         self,
         X: Any,
         y: ArrayLike,
-        qid: Any = None,
         *,
+        qid: Any = None,
         coverages: Iterable[float],
         groups: tuple[Any, Any] | None = None,
     ) -> list[OperatingPoint]:
@@ -970,8 +970,8 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Notes
         -----
         The wrapped model runs once. For a ranker with ``at_coverage`` the totals are
-        those of ``at_coverage(c).evaluate(X, y, qid)``; for one with a price or a bound
-        this is the curve on which its rule picks a point.
+        those of ``at_coverage(c).evaluate(X, y, qid=qid)``; for one with a price or a
+        bound this is the curve on which its rule picks a point.
         """
         items = self._labelled_items(X, y, qid)
         check_is_fitted(self, "threshold_")

@@ -62,7 +62,7 @@ class RankerScorer:
     ...     return ranker.evaluate(X, y, qid=qid).coverage
     >>> data = make_ranking(n_queries=60, random_state=0)
     >>> ranker = BALToR(Ridge(), coverage=0.5, random_state=0)
-    >>> ranker = ranker.fit(data.data, data.target, data.qid)
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> score = RankerScorer(decided)(ranker, data.data, data.target, qid=data.qid)
     >>> round(score, 1)
     0.5
@@ -72,7 +72,9 @@ class RankerScorer:
     name: str | None = None
     needs: str = "evaluate"
 
-    def __call__(self, estimator: Any, X: Any, y: ArrayLike, qid: Any = None) -> float:
+    def __call__(
+        self, estimator: Any, X: Any, y: ArrayLike, *, qid: Any = None
+    ) -> float:
         """Return the score; X, y and qid are as in the ranker's ``evaluate``.
 
         Raises TypeError if there is no selective ranker in ``estimator``, and
@@ -131,7 +133,7 @@ def _utility(cost: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
 
 
 def _neg_width(confidence: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
-    _, width = ranker.evaluate_places(X, y, qid, confidence=confidence)
+    _, width = ranker.evaluate_places(X, y, qid=qid, confidence=confidence)
     known = width[~np.isnan(width)]
     return -float(known.mean()) if known.size else np.nan
 
@@ -335,7 +337,7 @@ def find_ranker(
             X = estimator[:-1].transform(X)
         return find_ranker(estimator[-1], X, y, qid, needs, remedy=remedy)
     if hasattr(estimator, "to_items"):
-        X, y, qid = estimator.to_items(X, y, qid)
+        X, y, qid = estimator.to_items(X, y, qid=qid)
         estimator = estimator.selective_ranker_
     if hasattr(estimator, needs):
         return estimator, X, y, qid

@@ -131,11 +131,11 @@ class Monitor:
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> monitor = Monitor.of(ranker, delta=0.05)
     >>> today = make_ranking(n_queries=30, random_state=1)
-    >>> monitor = monitor.update(ranker, today.data, today.qid, day="monday")
+    >>> monitor = monitor.update(ranker, today.data, qid=today.qid, day="monday")
     >>> monitor.alarm
     False
     >>> later = make_ranking(n_queries=60, random_state=2)  # all features shrink
-    >>> monitor = monitor.update(ranker, later.data / 3, later.qid, day="tuesday")
+    >>> monitor = monitor.update(ranker, later.data / 3, qid=later.qid, day="tuesday")
     >>> monitor.alarm
     True
     >>> before, since = monitor.moved["share abstained"]
@@ -286,7 +286,7 @@ class Monitor:
             found = f"alarm since {next(high, 'before the first day')}: {found}"
         return found
 
-    def update(self, ranker: Any, X: Any, qid: Any = None, *, day: str) -> Self:
+    def update(self, ranker: Any, X: Any, *, qid: Any = None, day: str) -> Self:
         """Add the queries of a day, without labels.
 
         Parameters
@@ -336,8 +336,8 @@ class Monitor:
         self,
         ranker: Any,
         X: Any,
-        qid: Any = None,
         *,
+        qid: Any = None,
         day: str,
         n: int = 20,
         item_id: Any = None,
@@ -389,7 +389,7 @@ class Monitor:
         several = several[: n if self.draws else None]
         drawn = [_drawn(queries.rows(k), self.draws or 1, random) for k in several]
         pairs = np.array([*chain(*drawn)], dtype=np.int64).reshape(-1, 2)
-        made = ranker.predict_pairs(X, qid, pairs=pairs, item_id=item_id)
+        made = ranker.predict_pairs(X, qid=qid, pairs=pairs, item_id=item_id)
         if not self.draws:
             # An abstained pair has loss and bound 0, and needs no answer. To draw among
             # accepted pairs alone would weigh those of queries with few of them too

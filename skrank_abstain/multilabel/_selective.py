@@ -379,7 +379,7 @@ default="misranking"
         names = self.label_names_
         return label_scores(self.estimator_, X, self.n_labels_, names)
 
-    def to_items(self, X: Any, y: Any = None, qid: None = None) -> LabelItems:
+    def to_items(self, X: Any, y: Any = None, *, qid: None = None) -> LabelItems:
         """Return the labels of samples as items, for tools that know queries.
 
         Parameters
@@ -511,7 +511,7 @@ default="misranking"
         # Items stand sample by sample, n_labels of each.
         return intervals.reshape(-1, self.n_labels_, 2)
 
-    def evaluate(self, X: Any, y: ArrayLike, qid: None = None) -> PairTotals:
+    def evaluate(self, X: Any, y: ArrayLike, *, qid: None = None) -> PairTotals:
         """Add up, sample by sample, what happens to labelled pairs.
 
         Parameters
@@ -528,7 +528,7 @@ default="misranking"
             ``totals.coverage``, ``accuracy`` and ``concordance`` pool
             the samples.
         """
-        items = self.to_items(X, y, qid)
+        items = self.to_items(X, y, qid=qid)
         return self.selective_ranker_.evaluate(items.X, items.y, qid=items.qid)
 
     def correctness_completeness(self, X: Any, y: ArrayLike) -> tuple[float, float]:

@@ -69,7 +69,7 @@ def evaluate(
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> new = make_ranking(n_queries=30, random_state=1)
     >>> totals = evaluate(ranker, [(new.data, new.target, new.qid)])
-    >>> totals.coverage == ranker.evaluate(new.data, new.target, new.qid).coverage
+    >>> totals.coverage == ranker.evaluate(new.data, new.target, qid=new.qid).coverage
     True
     """
     check_is_fitted(ranker, "threshold_")
@@ -249,7 +249,8 @@ def _evaluate(
     n_items = _num_samples(X)
     if not n_items:
         return None, np.empty(0)
-    return ranker.evaluate(X, y, ids, weight), encode_qid(ids, n_items)[1]
+    totals = ranker.evaluate(X, y, qid=ids, sample_weight=weight)
+    return totals, encode_qid(ids, n_items)[1]
 
 
 def _frame(
@@ -312,7 +313,7 @@ def _look(
 
 
 def _pairs(ranker: Any, X: Any, ids: Any, names: Any) -> Any:
-    return ranker.predict_pairs(X, ids, item_id=names)
+    return ranker.predict_pairs(X, qid=ids, item_id=names)
 
 
 def _deferred(ranker: Any, X: Any, ids: Any, names: Any, **top: Any) -> Any:
@@ -320,7 +321,7 @@ def _deferred(ranker: Any, X: Any, ids: Any, names: Any, **top: Any) -> Any:
 
 
 def _ranking(ranker: Any, X: Any, ids: Any, names: Any) -> Any:
-    return ranker.ranking(X, ids, item_id=names)
+    return ranker.ranking(X, qid=ids, item_id=names)
 
 
 def _decide(

@@ -128,7 +128,7 @@ def as_partitions(
     return DaskPartitions(frame) if engine == "dask" else SparkPartitions(frame)
 
 
-def check_partitions(frame: Any, qid: str | None = None) -> None:
+def check_partitions(frame: Any, *, qid: str | None = None) -> None:
     """Check that every query lies in one partition, in consecutive rows.
 
     Call it before a booster is trained on partitions: those that take the sizes of

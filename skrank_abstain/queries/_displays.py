@@ -56,10 +56,10 @@ class TopSetDisplay(Display):
     >>> from skrank_abstain.queries import TopSetDisplay, TopSetRanker
     >>> train = make_ranking(n_queries=200, random_state=0)
     >>> ranker = TopSetRanker(Ridge(), random_state=0)
-    >>> ranker = ranker.fit(train.data, train.target, train.qid)
+    >>> ranker = ranker.fit(train.data, train.target, qid=train.qid)
     >>> new = make_ranking(n_queries=100, random_state=1)
     >>> display = TopSetDisplay.from_estimator(
-    ...     ranker, new.data, new.target, new.qid
+    ...     ranker, new.data, new.target, qid=new.qid
     ... )
     >>> float(display.fixed_size[0]), float(display.coverage[-1])
     (1.0, 1.0)
@@ -81,8 +81,8 @@ class TopSetDisplay(Display):
         estimator: Any,
         X: Any,
         y: ArrayLike,
-        qid: Any = None,
         *,
+        qid: Any = None,
         name: str | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -195,10 +195,10 @@ class QueryRiskDisplay(Display):
     >>> from skrank_abstain.queries import QueryRiskDisplay, QueryRiskRanker
     >>> train = make_ranking(n_queries=200, random_state=0)
     >>> ranker = QueryRiskRanker(Ridge(), coverage=0.5, random_state=0)
-    >>> ranker = ranker.fit(train.data, train.target, train.qid)
+    >>> ranker = ranker.fit(train.data, train.target, qid=train.qid)
     >>> new = make_ranking(n_queries=100, random_state=1)
     >>> display = QueryRiskDisplay.from_estimator(
-    ...     ranker, new.data, new.target, new.qid
+    ...     ranker, new.data, new.target, qid=new.qid
     ... )
     >>> bool(display.aurc < display.selective_risk[-1])  # better than at random
     True
@@ -218,8 +218,8 @@ class QueryRiskDisplay(Display):
         estimator: Any,
         X: Any,
         y: ArrayLike,
-        qid: Any = None,
         *,
+        qid: Any = None,
         name: str | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -254,7 +254,7 @@ class QueryRiskDisplay(Display):
             If no query holds a relevant item.
         """
         ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
-        count, lost = blocks_of_risk(ranker.evaluate(X, y, qid))
+        count, lost = blocks_of_risk(ranker.evaluate(X, y, qid=qid))
         if count.size == 0:
             raise ValueError(
                 "y must have a query with a relevant item: others have no "
@@ -316,7 +316,7 @@ def _neg_set_size(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
 
 
 def _neg_query_aurc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-    count, lost = blocks_of_risk(ranker.evaluate(X, y, qid))
+    count, lost = blocks_of_risk(ranker.evaluate(X, y, qid=qid))
     if count.size == 0:
         return undefined("AURC over queries")
     return -area_of_prefixes(count, lost)

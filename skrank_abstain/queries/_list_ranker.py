@@ -89,7 +89,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
     verbose: int
     threshold_: float
 
-    def predict(self, X: Any, qid: Any = None) -> FloatArray:
+    def predict(self, X: Any, *, qid: Any = None) -> FloatArray:
         """Return the wrapped ranker's score of each item.
 
         Parameters
@@ -105,7 +105,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         """
         return predict_items(self, X, qid)
 
-    def decision_function(self, X: Any, qid: Any = None) -> FloatArray:
+    def decision_function(self, X: Any, *, qid: Any = None) -> FloatArray:
         """Return the item scores of ``predict``, for scikit-learn's scorers.
 
         Parameters
@@ -124,6 +124,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         self,
         X: Any,
         y: ArrayLike,
+        *,
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> Results:
@@ -149,8 +150,8 @@ class ListRanker(ModelWrapper, Generic[Results]):
         self,
         X: Any,
         y: ArrayLike | None = None,
-        qid: Any = None,
         *,
+        qid: Any = None,
         groups: ArrayLike | None = None,
     ) -> pages.Report:
         """Return a page about data, model, threshold and queries, for an audit.

@@ -241,7 +241,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, *, qid: Any = None, groups: Any = None) -> Self:
         """Train the ranker unless it is fitted, and set the threshold.
 
         Parameters
@@ -359,7 +359,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
                 "lists of one item do. Leave these out of X."
             )
 
-    def accept_queries(self, X: Any, qid: Any = None) -> BoolArray:
+    def accept_queries(self, X: Any, *, qid: Any = None) -> BoolArray:
         """Return which queries are accepted; the others go to a person.
 
         Parameters
@@ -378,9 +378,9 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         ValueError
             If columns do not match ``fit``.
         """
-        return np.asarray(self.query_risk(X, qid) <= self.threshold_)
+        return np.asarray(self.query_risk(X, qid=qid) <= self.threshold_)
 
-    def query_risk(self, X: Any, qid: Any = None) -> FloatArray:
+    def query_risk(self, X: Any, *, qid: Any = None) -> FloatArray:
         """Return one minus the expected metric of the list of each query.
 
         Parameters
@@ -396,7 +396,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         """
         return self._risk(self._scored(X, qid))
 
-    def query_metric(self, X: Any, y: ArrayLike, qid: Any = None) -> FloatArray:
+    def query_metric(self, X: Any, y: ArrayLike, *, qid: Any = None) -> FloatArray:
         """Return the metric of the list of each labelled query.
 
         Parameters
@@ -425,6 +425,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         self,
         X: Any,
         y: ArrayLike,
+        *,
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
@@ -459,7 +460,9 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         sklearn.exceptions.UndefinedMetricWarning
             If no accepted query has a relevant item.
         """
-        mean = 1 - self.evaluate(X, y, qid, sample_weight).selective_risk
+        mean = (
+            1 - self.evaluate(X, y, qid=qid, sample_weight=sample_weight).selective_risk
+        )
         if np.isnan(mean):
             warn_user(
                 f"The mean {self._metric} is undefined and set to NaN: no accepted "

@@ -199,7 +199,7 @@ class TopSetRanker(ListRanker[SetResults]):
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, *, qid: Any = None) -> Self:
         """Train the ranker unless it is fitted, fit the tie model, and calibrate.
 
         Parameters
@@ -271,7 +271,7 @@ class TopSetRanker(ListRanker[SetResults]):
             )
         self.threshold_ = threshold
 
-    def predict_set(self, X: Any, qid: Any = None) -> BoolArray:
+    def predict_set(self, X: Any, *, qid: Any = None) -> BoolArray:
         """Return which items are in the set of their query.
 
         Parameters
@@ -292,7 +292,7 @@ class TopSetRanker(ListRanker[SetResults]):
         """
         return np.asarray(self._levels(self._scored(X, qid)) >= self.threshold_)
 
-    def set_sizes(self, X: Any, qid: Any = None) -> IntArray:
+    def set_sizes(self, X: Any, *, qid: Any = None) -> IntArray:
         """Return the size of the set of each query.
 
         Parameters
@@ -312,6 +312,7 @@ class TopSetRanker(ListRanker[SetResults]):
         self,
         X: Any,
         y: ArrayLike,
+        *,
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
@@ -347,7 +348,7 @@ class TopSetRanker(ListRanker[SetResults]):
         sklearn.exceptions.UndefinedMetricWarning
             If no query has more than k items that differ.
         """
-        share = self.evaluate(X, y, qid, sample_weight).share
+        share = self.evaluate(X, y, qid=qid, sample_weight=sample_weight).share
         if np.isnan(share):
             warn_user(
                 "The share that sets hold is undefined and set to NaN: there is no "

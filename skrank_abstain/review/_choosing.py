@@ -64,7 +64,7 @@ class QuestionObjective(ABC):
     >>> ranker = BALToR(Ridge(), random_state=0)
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> new = make_ranking(n_queries=2, random_state=1)
-    >>> review = ranker.review(new.data, new.qid)
+    >>> review = ranker.review(new.data, qid=new.qid)
     >>> len(review.ask(3, objective=Riskiest()))
     3
     """

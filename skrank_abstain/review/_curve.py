@@ -35,8 +35,8 @@ def review_curve(
     ranker: Any,
     X: Any,
     y: ArrayLike,
-    qid: Any = None,
     *,
+    qid: Any = None,
     budgets: ArrayLike = (0.0, 0.005, 0.01, 0.025, 0.05),
     error: float | Mapping[str, float] = 0.1,
     noticeable: float = 0.0,
@@ -124,7 +124,7 @@ default="pairs"
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> new = make_ranking(n_queries=4, random_state=1)
     >>> curve = review_curve(
-    ...     ranker, new.data, new.target, new.qid, budgets=[0, 0.1], random_state=0
+    ...     ranker, new.data, new.target, qid=new.qid, budgets=[0, 0.1], random_state=0
     ... )
     >>> bool(curve["accuracy"][1] > curve["accuracy"][0])
     True
@@ -143,9 +143,9 @@ default="pairs"
             f"reviewer_error must name reviewers of error, {names}, got {strange}."
         )
     ranker, X, y, qid = find_ranker(ranker, X, y, qid, "review")
-    ranker.evaluate(X, y, qid)  # checks the labels and the queries
+    ranker.evaluate(X, y, qid=qid)  # checks the labels and the queries
     relevance = check_relevance(y)
-    review: Review = ranker.review(X, qid, reviewer_error=known)
+    review: Review = ranker.review(X, qid=qid, reviewer_error=known)
     rng = check_random_state(random_state)
     pairs = review.decisions
     if not len(pairs):

@@ -71,7 +71,7 @@ class Questions(PairDecisions):
     >>> ranker = BALToR(Ridge(), random_state=0)
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> new = make_ranking(n_queries=2, random_state=1)
-    >>> questions = ranker.review(new.data, new.qid).ask(3)
+    >>> questions = ranker.review(new.data, qid=new.qid).ask(3)
     >>> len(questions), bool((questions.value > 0).all())
     (3, True)
     """

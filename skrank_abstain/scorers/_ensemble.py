@@ -87,7 +87,8 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
     >>> from skrank_abstain.scorers import RankerEnsemble
     >>> data = make_ranking(n_queries=60, random_state=0)
     >>> ranker = BALToR(RankerEnsemble(Ridge()), random_state=0)
-    >>> ranker.fit(data.data, data.target, qid=data.qid).predict(data.data[:3], 0).shape
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    >>> ranker.predict(data.data[:3], qid=0).shape
     (3,)
     """
 
@@ -107,7 +108,7 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         self.context = context
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, *, qid: Any = None) -> Self:
         """Train the members that are not fitted.
 
         Parameters
@@ -162,7 +163,7 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         self.scales_[np.ptp(scores, axis=0) == 0] = 1.0
         return self
 
-    def predict(self, X: Any, qid: Any = None) -> FloatArray:
+    def predict(self, X: Any, *, qid: Any = None) -> FloatArray:
         """Return the score of each item, higher is better.
 
         Parameters

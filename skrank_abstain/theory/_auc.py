@@ -48,8 +48,8 @@ _QUERY_METHODS = ("cluster", "bootstrap")
 def auc_confidence_interval(
     y: ArrayLike,
     scores: ArrayLike,
-    qid: Any = None,
     *,
+    qid: Any = None,
     confidence: float = 0.95,
     method: str = "auto",
     n_resamples: int = 1000,

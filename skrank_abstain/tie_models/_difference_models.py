@@ -649,7 +649,7 @@ class IsotonicDifference(DifferenceModel):
     >>> from skrank_abstain.tie_models import IsotonicDifference
     >>> data = make_ranking(n_queries=60, random_state=0)
     >>> scores = data.data.sum(axis=1)
-    >>> model = IsotonicDifference().fit(scores, data.target, data.qid)
+    >>> model = IsotonicDifference().fit(scores, data.target, qid=data.qid)
     >>> near, far = model.proba([0.0, 3.0], [0.0, 0.0])
     >>> bool(near[1] > far[1]), bool(near[2] < far[2])
     (True, True)

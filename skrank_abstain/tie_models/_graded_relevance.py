@@ -113,7 +113,7 @@ class GradedRelevance(BinModel):
     >>> from skrank_abstain.tie_models import GradedRelevance
     >>> data = make_ranking(n_queries=60, random_state=0)
     >>> scores = data.data.sum(axis=1)
-    >>> model = GradedRelevance().fit(scores, data.target, data.qid)
+    >>> model = GradedRelevance().fit(scores, data.target, qid=data.qid)
     >>> low, middling = model.proba([-5.0, 1.0], [-6.0, 0.0])[:, 1]  # both differ by 1
     >>> bool(low > middling)
     True

@@ -54,7 +54,7 @@ class TieModel(Saved, BaseEstimator, ABC):
 
     @all_or_nothing
     def fit(
-        self, scores: ArrayLike, y: ArrayLike, qid: Any = None, X: Any = None
+        self, scores: ArrayLike, y: ArrayLike, *, qid: Any = None, X: Any = None
     ) -> Self:
         """Fit on the pairs of labelled queries.
 

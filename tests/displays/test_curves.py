@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from doubles import named
 
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.displays import ReviewCurveDisplay, RiskCoverageDisplay
@@ -38,7 +39,7 @@ def test_accuracy_is_one_minus_risk():
 
 def test_estimator_and_its_pairs_give_one_curve(ranker, new, decisions, truth):
     from_items = RiskCoverageDisplay.from_estimator(
-        ranker, new.data, new.target, new.qid
+        ranker, new.data, new.target, qid=new.qid
     )
     from_pairs = RiskCoverageDisplay.from_predictions(
         truth, decisions.label, decisions.risk, loss="misranking"
@@ -114,7 +115,12 @@ def test_band_resamples_whole_queries():
 @pytest.mark.parametrize("rule", ["BALToR", "CostAbstainer", "RiskControlledRanker"])
 def test_band_of_an_estimator_lies_around_its_curve(rule, rankers, new):
     display = RiskCoverageDisplay.from_estimator(
-        rankers[rule], new.data, new.target, new.qid, n_resamples=200, random_state=0
+        rankers[rule],
+        new.data,
+        new.target,
+        qid=new.qid,
+        n_resamples=200,
+        random_state=0,
     )
     at, low, high = display.band.T
     assert at.size > 80
@@ -126,10 +132,10 @@ def test_band_of_an_estimator_lies_around_its_curve(rule, rankers, new):
 def test_band_is_that_of_a_hundred_moved_copies(ranker, new):
     options = {"n_resamples": 20, "random_state": 0}
     display = RiskCoverageDisplay.from_estimator(
-        ranker, new.data, new.target, new.qid, **options
+        ranker, new.data, new.target, qid=new.qid, **options
     )
     totals = [
-        ranker.at_coverage(c).evaluate(new.data, new.target, new.qid)
+        ranker.at_coverage(c).evaluate(new.data, new.target, qid=new.qid)
         for c in np.linspace(0.01, 1, 100)
     ]
     tables = (
@@ -148,7 +154,7 @@ def test_a_band_runs_the_model_once_more(rule, rankers, new):
     for n_resamples in (None, 5):
         before = model.n_runs_
         RiskCoverageDisplay.from_estimator(
-            rankers[rule], new.data, new.target, new.qid, n_resamples=n_resamples
+            rankers[rule], new.data, new.target, qid=new.qid, n_resamples=n_resamples
         )
         runs.append(model.n_runs_ - before)
     assert runs == [1, 2]
@@ -156,9 +162,9 @@ def test_a_band_runs_the_model_once_more(rule, rankers, new):
 
 def test_band_at_full_coverage_is_close_to_the_interval_of_a_ratio(ranker, new):
     display = RiskCoverageDisplay.from_estimator(
-        ranker, new.data, new.target, new.qid, n_resamples=2000, random_state=0
+        ranker, new.data, new.target, qid=new.qid, n_resamples=2000, random_state=0
     )
-    totals = ranker.at_coverage(1.0).evaluate(new.data, new.target, new.qid)
+    totals = ranker.at_coverage(1.0).evaluate(new.data, new.target, qid=new.qid)
     expected = ratio_interval(totals.loss_all, totals.pairs)
     width = expected[1] - expected[0]
     np.testing.assert_allclose(display.band[-1, 1:], expected, atol=0.1 * width)
@@ -167,7 +173,7 @@ def test_band_at_full_coverage_is_close_to_the_interval_of_a_ratio(ranker, new):
 def test_band_is_reproducible(ranker, new):
     bands = [
         RiskCoverageDisplay.from_estimator(
-            ranker, new.data, new.target, new.qid, n_resamples=5, random_state=seed
+            ranker, new.data, new.target, qid=new.qid, n_resamples=5, random_state=seed
         ).band
         for seed in (0, 0, 1)
     ]
@@ -216,9 +222,9 @@ def test_a_ranker_without_operating_points_has_a_curve_but_no_band(ranker, new):
         risk_profile = staticmethod(ranker.risk_profile)
 
     args = (Fixed(), new.data, new.target, new.qid)
-    assert RiskCoverageDisplay.from_estimator(*args).band_ is None
+    assert RiskCoverageDisplay.from_estimator(*args[:3], qid=args[3]).band_ is None
     with pytest.raises(TypeError, match=r"has operating_points.*from_predictions"):
-        RiskCoverageDisplay.from_estimator(*args, n_resamples=10)
+        RiskCoverageDisplay.from_estimator(*args[:3], qid=args[3], n_resamples=10)
 
 
 def test_concordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, truth):
@@ -231,7 +237,7 @@ def test_concordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, tr
     (random,) = display.reference_
     assert random.get_ydata().tolist() == [2.5 / 4, 2.5 / 4]
     from_items = RiskCoverageDisplay.from_estimator(
-        ranker, new.data, new.target, new.qid, kind="concordance"
+        ranker, new.data, new.target, qid=new.qid, kind="concordance"
     )
     accepted, unlike = decisions.risk <= np.median(decisions.risk), truth != 0
     right = np.where(decisions.label == 0, 0.5, decisions.label == truth)
@@ -244,7 +250,7 @@ def test_concordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, tr
 def test_the_discordance_is_the_rest_of_the_concordance(ranker, new):
     one, other = (
         RiskCoverageDisplay.from_estimator(
-            ranker, new.data, new.target, new.qid, kind=kind
+            ranker, new.data, new.target, qid=new.qid, kind=kind
         )
         for kind in ("discordance", "concordance")
     )
@@ -269,8 +275,8 @@ OPTIONS = {
 
 def test_it_draws_what_review_curve_returns(ranker, new):
     items = (new.data, new.target, new.qid)
-    curve = review_curve(ranker, *items, **OPTIONS)
-    display = ReviewCurveDisplay.from_estimator(ranker, *items, **OPTIONS)
+    curve = review_curve(ranker, **named(*items), **OPTIONS)
+    display = ReviewCurveDisplay.from_estimator(ranker, **named(*items), **OPTIONS)
     points = np.column_stack([curve["share"], curve["accuracy"]])
     np.testing.assert_array_equal(display.line_.get_xydata(), points)
     expected = np.column_stack([curve["share"], curve["expected_accuracy"]])
@@ -281,9 +287,9 @@ def test_it_draws_what_review_curve_returns(ranker, new):
 def test_the_order_of_items_has_a_curve_of_its_own(ranker, new):
     items = (new.data, new.target, new.qid)
     display = ReviewCurveDisplay.from_estimator(
-        ranker, *items, metric="ndcg", objective="top", **OPTIONS
+        ranker, **named(*items), metric="ndcg", objective="top", **OPTIONS
     )
-    curve = review_curve(ranker, *items, objective="top", **OPTIONS)
+    curve = review_curve(ranker, **named(*items), objective="top", **OPTIONS)
     np.testing.assert_array_equal(display.value, curve["ndcg"])
     assert display.expected_ is None
     assert "NDCG" in display.ax_.get_ylabel()
@@ -309,5 +315,5 @@ def test_what_cannot_be_drawn_is_refused(ranker, new):
         ReviewCurveDisplay.from_predictions([0, 20], [0.5, 0.6])
     with pytest.raises(ValueError, match="value must"):
         ReviewCurveDisplay.from_estimator(
-            ranker, new.data, new.target - 1, new.qid, metric="ndcg", budgets=[0]
+            ranker, new.data, new.target - 1, qid=new.qid, metric="ndcg", budgets=[0]
         )

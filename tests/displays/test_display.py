@@ -52,7 +52,9 @@ def draw(cls, estimator, data, **options):
         return cls.from_estimator(estimator, data.data[one], qid=0, **options)
     if cls is ReviewCurveDisplay:
         options = SMALL | options
-    return cls.from_estimator(estimator, data.data, data.target, data.qid, **options)
+    return cls.from_estimator(
+        estimator, data.data, data.target, qid=data.qid, **options
+    )
 
 
 def drawn_lines(ax):

@@ -164,7 +164,7 @@ def test_items_are_called_as_in_ranking(ranker, new):
     alone = RankIntervalDisplay.from_estimator(
         ranker, new.data[rows], qid=0, item_id=names.iloc[rows]
     )
-    expected = ranker.ranking(new.data, new.qid, item_id=names)
+    expected = ranker.ranking(new.data, qid=new.qid, item_id=names)
     for display in (picked, alone):
         shown = [text.get_text() for text in display.ax_.get_yticklabels()]
         assert shown == expected.item_id[expected.qid == 3].tolist()
@@ -178,11 +178,11 @@ def test_items_are_called_as_in_ranking(ranker, new):
 
 def test_one_query_of_several_is_drawn(ranker, new):
     picked = RankIntervalDisplay.from_estimator(
-        ranker, new.data, new.target, new.qid, query=3
+        ranker, new.data, new.target, qid=new.qid, query=3
     )
     rows = np.flatnonzero(new.qid == 3)
     alone = RankIntervalDisplay.from_estimator(
-        ranker, new.data[rows], new.target[rows], 3
+        ranker, new.data[rows], new.target[rows], qid=3
     )
     assert bar_ends(picked) == bar_ends(alone)
     np.testing.assert_array_equal(picked.relevance, alone.relevance)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from doubles import named
 
 from skrank_abstain import BALToR
 from skrank_abstain.concentration import ratio_interval
@@ -66,7 +67,7 @@ def test_estimator_and_its_decisions_agree(ranker, new, masks, decisions):
 
 def test_labels_do_not_matter(ranker, new):
     one, other = (
-        CoverageDisplay.from_estimator(ranker, new.data, y, new.qid)
+        CoverageDisplay.from_estimator(ranker, new.data, y, qid=new.qid)
         for y in (None, new.target)
     )
     np.testing.assert_array_equal(one.coverage, other.coverage)
@@ -96,13 +97,13 @@ def test_arrays_are_checked(arguments, error, message):
 
 
 def test_options_of_an_estimator_are_checked(ranker, new):
-    args = (ranker, new.data, None, new.qid)
+    args = {"estimator": ranker, **named(new.data, None, new.qid)}
     with pytest.raises(ValueError, match=r"coverages must be in \(0, 1\], got 2"):
-        CoverageDisplay.from_estimator(*args, coverages=[0.5, 2])
+        CoverageDisplay.from_estimator(**args, coverages=[0.5, 2])
     with pytest.raises(ValueError, match="coverages must be a 1d array"):
-        CoverageDisplay.from_estimator(*args, coverages=0.5)
+        CoverageDisplay.from_estimator(**args, coverages=0.5)
     with pytest.raises(ValueError, match="confidence must be in"):
-        CoverageDisplay.from_estimator(*args, confidence=95)
+        CoverageDisplay.from_estimator(**args, confidence=95)
     with pytest.raises(ValueError, match="query with two items"):
         CoverageDisplay.from_estimator(ranker, new.data[:2], qid=[1, 2])
 
@@ -134,7 +135,7 @@ def test_a_coverage_is_asked_for_in_the_ranker_s_own_way(options, ranker, new):
         own, new.data, qid=new.qid, coverages=TARGETS
     )
     expected = [
-        own.at_coverage(target).evaluate(new.data, new.target, new.qid).coverage
+        own.at_coverage(target).evaluate(new.data, new.target, qid=new.qid).coverage
         for target in TARGETS
     ]
     np.testing.assert_array_equal(display.coverage, expected)
@@ -175,7 +176,7 @@ def test_shares_are_those_of_the_metric(merge, decisions, truth):
 
 def test_estimator_counts_what_it_accepts(ranker, new, truth):
     display = ClassFractionDisplay.from_estimator(
-        ranker, new.data, new.target, new.qid, coverages=[0.3, 1.0]
+        ranker, new.data, new.target, qid=new.qid, coverages=[0.3, 1.0]
     )
     accepted = ranker.at_coverage(0.3).predict_pairs(new.data, qid=new.qid).accepted
     right, tie, left = class_acceptance(truth, accepted)
@@ -244,12 +245,12 @@ def test_coverages_at_which_no_pair_is_accepted_are_left_out(ranker, new):
 def test_every_rule_has_shares(rankers, new):
     for name in ("CostAbstainer", "RiskControlledRanker"):
         display = ClassFractionDisplay.from_estimator(
-            rankers[name], new.data, new.target, new.qid
+            rankers[name], new.data, new.target, qid=new.qid
         )
         np.testing.assert_allclose(display.fraction.sum(axis=0), 1)
         everything = (
             rankers[name]
-            .operating_points(new.data, new.target, new.qid, coverages=[1.0])[0]
+            .operating_points(new.data, new.target, qid=new.qid, coverages=[1.0])[0]
             .totals
         )
         tied = everything.tied.sum() / everything.pairs.sum()
@@ -306,7 +307,7 @@ def test_estimator_and_its_probabilities_agree(ranker, new, decisions):
     scores = ranker.predict(new.data)
     difference = scores[decisions.left] - scores[decisions.right]
     from_items = PairReliabilityDisplay.from_estimator(
-        ranker, new.data, new.target, new.qid
+        ranker, new.data, new.target, qid=new.qid
     )
     from_pairs = PairReliabilityDisplay.from_predictions(
         truth, decisions.proba, difference, qid=decisions.qid
@@ -362,10 +363,10 @@ def test_without_queries_there_are_no_intervals():
 def test_large_data_are_drawn_by_whole_queries(ranker, new):
     sizes = np.bincount(new.qid)
     pairs = sizes * (sizes - 1) // 2
-    args = (ranker, new.data, new.target, new.qid)
+    args = {"estimator": ranker, **named(new.data, new.target, new.qid)}
     one, same, other = (
         PairReliabilityDisplay.from_estimator(
-            *args, max_pairs=pairs.sum() // 2, random_state=seed
+            **args, max_pairs=pairs.sum() // 2, random_state=seed
         )
         for seed in (0, 0, 1)
     )
@@ -374,7 +375,7 @@ def test_large_data_are_drawn_by_whole_queries(ranker, new):
     for display in (one, other):
         total = display.n_pairs.sum()
         assert pairs.sum() // 2 - pairs.max() < total <= pairs.sum() // 2
-    least = PairReliabilityDisplay.from_estimator(*args, max_pairs=1, random_state=0)
+    least = PairReliabilityDisplay.from_estimator(**args, max_pairs=1, random_state=0)
     assert least.n_pairs.sum() in pairs
     assert least.interval is None
 
@@ -400,7 +401,7 @@ def test_arrays_of_probabilities_are_checked(arguments, options, message):
 def test_max_pairs_is_checked(ranker, new):
     with pytest.raises(ValueError, match="max_pairs must be at least 1"):
         PairReliabilityDisplay.from_estimator(
-            ranker, new.data, new.target, new.qid, max_pairs=0
+            ranker, new.data, new.target, qid=new.qid, max_pairs=0
         )
 
 

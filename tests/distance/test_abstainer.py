@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import sklearn
 from distance.named import bipartite_abstention_loss
-from doubles import FirstColumn
+from doubles import FirstColumn, named
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -48,7 +48,7 @@ FITTED = FirstColumn().fit(None, None)
 
 
 def fit(data, model=FITTED, **options):
-    return DistanceAbstainer(model, **options).fit(data.data, data.target, data.qid)
+    return DistanceAbstainer(model, **options).fit(data.data, data.target, qid=data.qid)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def loss_of(totals, cost):
 @pytest.mark.parametrize("norm", NORMS)
 def test_decides_what_is_further_apart_than_gamma(norm, data):
     ranker = fit(data, gamma=0.4, norm=norm)
-    decisions = ranker.predict_pairs(data.data, data.qid)
+    decisions = ranker.predict_pairs(data.data, qid=data.qid)
     distance = pair_feature_distances(
         data.data / ranker.radius_, decisions.left, decisions.right, norm=norm
     )
@@ -99,14 +99,14 @@ def test_the_boundary_is_abstained_on_whatever_rounding_says():
 def test_auto_is_the_smallest_of_the_best_of_all_distances(norm, cost, rounded):
     X, y, qid = rounded
     y = (y >= 1).astype(int)
-    ranker = DistanceAbstainer(FITTED, norm=norm, cost=cost).fit(X, y, qid)
+    ranker = DistanceAbstainer(FITTED, norm=norm, cost=cost).fit(X, y, qid=qid)
 
     def loss(gamma):
         return bipartite_abstention_loss(
             y, X[:, 0], X / ranker.radius_, qid, gamma=gamma, cost=cost, norm=norm
         )
 
-    distance = ranker.predict_pairs(X, qid).distance
+    distance = ranker.predict_pairs(X, qid=qid).distance
     gammas = np.unique(np.append(0, distance))
     losses = np.array([loss(gamma) for gamma in gammas])
     best = gammas[np.flatnonzero(losses <= losses.min() + 1e-12)[0]]
@@ -128,13 +128,13 @@ def test_auto_is_the_smallest_of_the_best_of_all_distances(norm, cost, rounded):
 @pytest.mark.parametrize("cost", [0.05, 0.1, 0.15, 0.2])
 def test_graded_relevance_has_the_loss_that_evaluate_adds_up(cost, rounded):
     X, y, qid = rounded
-    ranker = DistanceAbstainer(FITTED, cost=cost, norm=2).fit(X, y, qid)
+    ranker = DistanceAbstainer(FITTED, cost=cost, norm=2).fit(X, y, qid=qid)
     curve = ranker.loss_curve_
     for gamma, loss, coverage in zip(*curve, strict=True):
-        totals = ranker.at_gamma(gamma).evaluate(X, y, qid)
+        totals = ranker.at_gamma(gamma).evaluate(X, y, qid=qid)
         assert loss_of(totals, cost) == pytest.approx(loss, rel=1e-12)
         assert totals.coverage == pytest.approx(coverage, rel=1e-12)
-    totals = ranker.evaluate(X, y, qid)
+    totals = ranker.evaluate(X, y, qid=qid)
     assert loss_of(totals, cost) == pytest.approx(curve.loss.min(), rel=1e-12)
     assert ranker.coverage_ == pytest.approx(totals.coverage, rel=1e-12)
 
@@ -166,7 +166,7 @@ def test_of_very_many_pairs_some_choose(data, monkeypatch):
     monkeypatch.setattr(_abstainer, "_MOST_PAIRS", 500)
     some = fit(data, cost=0.15)
     assert some.n_pairs_ > 1000
-    accepted = some.predict_pairs(data.data, data.qid).coverage
+    accepted = some.predict_pairs(data.data, qid=data.qid).coverage
     assert some.coverage_ == pytest.approx(accepted, abs=0.07)
 
 
@@ -176,13 +176,15 @@ def test_the_best_gamma_of_random_pairs(seed, norm, cost):
     X = rng.integers(0, 4, (rng.integers(2, 12), 2)) / 4
     y, qid = rng.integers(0, 2, X.shape[0]), rng.integers(0, 2, X.shape[0])
     qid[:2] = 0
-    ranker = DistanceAbstainer(FITTED, norm=norm, cost=cost, scale=None).fit(X, y, qid)
+    ranker = DistanceAbstainer(FITTED, norm=norm, cost=cost, scale=None).fit(
+        X, y, qid=qid
+    )
     losses = [
         bipartite_abstention_loss(y, X[:, 0], X, qid, gamma=gamma, cost=cost, norm=norm)
-        for gamma in np.append(0, ranker.predict_pairs(X, qid).distance)
+        for gamma in np.append(0, ranker.predict_pairs(X, qid=qid).distance)
     ]
     assert ranker.loss_curve_.loss.min() == pytest.approx(min(losses), abs=1e-12)
-    assert loss_of(ranker.evaluate(X, y, qid), cost) == pytest.approx(
+    assert loss_of(ranker.evaluate(X, y, qid=qid), cost) == pytest.approx(
         min(losses), abs=1e-12
     )
 
@@ -191,10 +193,10 @@ def test_the_best_gamma_of_random_pairs(seed, norm, cost):
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 0.8, 5.0])
 def test_evaluate_adds_up_the_decisions_of_each_query(gamma, weighted, rounded):
     X, y, qid = rounded
-    ranker = DistanceAbstainer(FITTED, gamma=gamma, scale=None).fit(X, y, qid)
+    ranker = DistanceAbstainer(FITTED, gamma=gamma, scale=None).fit(X, y, qid=qid)
     weight = np.random.default_rng(0).uniform(0, 2, y.size) if weighted else None
-    totals = ranker.evaluate(X, y, qid, sample_weight=weight)
-    decisions = ranker.predict_pairs(X, qid)
+    totals = ranker.evaluate(X, y, qid=qid, sample_weight=weight)
+    decisions = ranker.predict_pairs(X, qid=qid)
     mass = weight if weighted else np.ones(y.size)
     mass = mass[decisions.left] * mass[decisions.right]
     truth = pair_labels(y, decisions.left, decisions.right)
@@ -232,12 +234,12 @@ def test_searching_for_neighbours_changes_nothing(norm, n_features, monkeypatch)
     # On a grid, so that many distances are exactly gamma.
     X = rng.integers(0, 9, (qid.size, n_features)) / 10
     y, weight = rng.integers(0, 3, qid.size), rng.uniform(0, 1, qid.size)
-    ranker = DistanceAbstainer(FITTED, norm=norm, scale=None).fit(X, y, qid)
+    ranker = DistanceAbstainer(FITTED, norm=norm, scale=None).fit(X, y, qid=qid)
     gammas = [0, *ranker.loss_curve_.gamma[[1, 2, 3, -2]], 0.1, 0.3, np.inf]
     monkeypatch.setattr(_abstainer, "_NEAR_SHARE", -1.0)
-    looked_at = [ranker.at_gamma(gamma).evaluate(X, y, qid) for gamma in gammas]
+    looked_at = [ranker.at_gamma(gamma).evaluate(X, y, qid=qid) for gamma in gammas]
     weighed = [
-        ranker.at_gamma(gamma).evaluate(X, y, qid, sample_weight=weight)
+        ranker.at_gamma(gamma).evaluate(X, y, qid=qid, sample_weight=weight)
         for gamma in gammas
     ]
     searched_in = []
@@ -249,10 +251,10 @@ def test_searching_for_neighbours_changes_nothing(norm, n_features, monkeypatch)
     monkeypatch.setattr(_abstainer, "_SEARCHED", 20)
     monkeypatch.setattr(_abstainer, "_TREE", 32)  # several trees a query
     for gamma, expected, heavy in zip(gammas, looked_at, weighed, strict=True):
-        totals = ranker.at_gamma(gamma).evaluate(X, y, qid)
+        totals = ranker.at_gamma(gamma).evaluate(X, y, qid=qid)
         for name, values in vars(expected).items():
             np.testing.assert_array_equal(getattr(totals, name), values, err_msg=name)
-        totals = ranker.at_gamma(gamma).evaluate(X, y, qid, sample_weight=weight)
+        totals = ranker.at_gamma(gamma).evaluate(X, y, qid=qid, sample_weight=weight)
         for name, values in vars(heavy).items():
             np.testing.assert_allclose(
                 getattr(totals, name), values, rtol=1e-9, atol=1e-9, err_msg=name
@@ -284,8 +286,8 @@ def test_a_large_query_of_few_neighbours_takes_few_distances(monkeypatch):
 
 def test_gamma_zero_gives_up_equal_items_alone(rounded):
     X, y, qid = rounded
-    ranker = DistanceAbstainer(FITTED, gamma=0).fit(X, y, qid)
-    decisions = ranker.predict_pairs(X, qid)
+    ranker = DistanceAbstainer(FITTED, gamma=0).fit(X, y, qid=qid)
+    decisions = ranker.predict_pairs(X, qid=qid)
     same = (X[decisions.left] == X[decisions.right]).all(axis=1)
     assert 0 < same.sum() < same.size
     np.testing.assert_array_equal(decisions.abstained, same)
@@ -298,9 +300,9 @@ def test_gamma_zero_gives_up_equal_items_alone(rounded):
 def test_gamma_infinity_gives_up_all(data):
     ranker = fit(data, gamma=np.inf)
     assert ranker.coverage_ == 0
-    assert ranker.abstain(data.data, data.qid).all()
+    assert ranker.abstain(data.data, qid=data.qid).all()
     with pytest.warns(UndefinedMetricWarning, match="no pair is accepted"):
-        assert np.isnan(ranker.score(data.data, data.target, data.qid))
+        assert np.isnan(ranker.score(data.data, data.target, qid=data.qid))
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(NORMS))
@@ -309,14 +311,16 @@ def test_swapping_rows_and_pairs_changes_nothing_else(seed, norm):
     X, y = rng.integers(0, 5, (9, 2)) / 3, rng.integers(0, 3, 9)
     qid = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0])
     turn = rng.permutation(9)
-    one = DistanceAbstainer(FITTED, norm=norm).fit(X, y, qid)
-    other = DistanceAbstainer(FITTED, norm=norm).fit(X[turn], y[turn], qid[turn])
+    one = DistanceAbstainer(FITTED, norm=norm).fit(X, y, qid=qid)
+    other = DistanceAbstainer(FITTED, norm=norm).fit(X[turn], y[turn], qid=qid[turn])
     assert one.gamma_ == other.gamma_
     assert one.radius_ == other.radius_
     for gamma in one.loss_curve_.gamma:
-        decisions = one.at_gamma(gamma).predict_pairs(X, qid)
+        decisions = one.at_gamma(gamma).predict_pairs(X, qid=qid)
         pairs = np.argsort(turn)[np.column_stack([decisions.right, decisions.left])]
-        swapped = other.at_gamma(gamma).predict_pairs(X[turn], qid[turn], pairs=pairs)
+        swapped = other.at_gamma(gamma).predict_pairs(
+            X[turn], qid=qid[turn], pairs=pairs
+        )
         np.testing.assert_array_equal(swapped.accepted, decisions.accepted)
         np.testing.assert_array_equal(swapped.distance, decisions.distance)
         np.testing.assert_array_equal(swapped.label, -decisions.label)
@@ -326,21 +330,21 @@ def test_a_lipschitz_ranker_has_no_large_margin_on_what_is_given_up(data):
     # |w x - w x'| <= |w|_1 |x - x'|_inf, so wide margins are always decided.
     model = Ridge().fit(data.data, data.target)
     ranker = DistanceAbstainer(model, gamma=0.4, scale=None).fit(
-        data.data, data.target, data.qid
+        data.data, data.target, qid=data.qid
     )
-    decisions = ranker.predict_pairs(data.data, data.qid)
+    decisions = ranker.predict_pairs(data.data, qid=data.qid)
     scores = ranker.predict(data.data)
     margin = np.abs(scores[decisions.left] - scores[decisions.right])
     assert (margin[decisions.abstained] <= 0.4 * np.abs(model.coef_).sum()).all()
-    wide = ranker.at_gamma(0.8).abstain(data.data, data.qid)
+    wide = ranker.at_gamma(0.8).abstain(data.data, qid=data.qid)
     assert (wide >= decisions.abstained).all()
     assert wide.sum() > decisions.abstained.sum()
 
 
 def test_iter_pairs_and_given_pairs_are_parts_of_all(data):
     ranker = fit(data, gamma=0.4)
-    decisions = ranker.predict_pairs(data.data, data.qid)
-    parts = list(ranker.iter_pairs(data.data, data.qid))
+    decisions = ranker.predict_pairs(data.data, qid=data.qid)
+    parts = list(ranker.iter_pairs(data.data, qid=data.qid))
     for name in ("left", "right", "qid", "label", "accepted", "distance"):
         whole = getattr(decisions, name)
         np.testing.assert_array_equal(
@@ -348,14 +352,14 @@ def test_iter_pairs_and_given_pairs_are_parts_of_all(data):
         )
         some = ranker.predict_pairs(
             data.data,
-            data.qid,
+            qid=data.qid,
             pairs=np.column_stack([decisions.left, decisions.right])[5:9],
         )
         np.testing.assert_array_equal(getattr(some, name), whole[5:9])
 
 
 def test_the_nearest_deferred_pairs_come_first(data):
-    decisions = fit(data, gamma=0.4).predict_pairs(data.data, data.qid)
+    decisions = fit(data, gamma=0.4).predict_pairs(data.data, qid=data.qid)
     deferred = decisions.deferred(10)
     np.testing.assert_array_equal(
         deferred.distance, np.sort(decisions.distance[decisions.abstained])[:10]
@@ -390,9 +394,9 @@ def test_a_display_of_risks_says_that_there_are_none(data):
 def test_decides_where_a_risk_rule_decides_everything(data):
     # What the two have in common: at full coverage they say the same.
     near = fit(data, gamma=0.0)
-    risk = BALToR(FITTED, coverage=1.0).fit(data.data, data.target, data.qid)
+    risk = BALToR(FITTED, coverage=1.0).fit(data.data, data.target, qid=data.qid)
     one, other = (
-        ranker.evaluate(data.data, data.target, data.qid) for ranker in (near, risk)
+        ranker.evaluate(data.data, data.target, qid=data.qid) for ranker in (near, risk)
     )
     np.testing.assert_array_equal(one.pairs, other.pairs)
     np.testing.assert_array_equal(one.tied, other.tied)
@@ -421,7 +425,7 @@ def test_equal_distances_stay_equal_wherever_the_features_lie(offset):
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_a_coverage_takes_the_largest_distance_that_leaves_so_many(norm, rounded):
-    ranker = DistanceAbstainer(FITTED, norm=norm).fit(*rounded)
+    ranker = DistanceAbstainer(FITTED, norm=norm).fit(**named(*rounded))
     curve = ranker.loss_curve_
     most = curve.coverage.max()
     for coverage in (0.05, 0.35, 0.7, most):
@@ -450,7 +454,7 @@ def test_the_unit_ball_holds_the_calibration_items(norm, data):
     assert ranker.radius_ == pytest.approx(
         np.linalg.norm(spread, ord=norm, axis=1).max(), rel=1e-12
     )
-    assert ranker.predict_pairs(data.data, data.qid).distance.max() <= 2
+    assert ranker.predict_pairs(data.data, qid=data.qid).distance.max() <= 2
 
 
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
@@ -458,11 +462,11 @@ def test_units_and_origin_do_not_matter_to_the_unit_ball(norm, data):
     one = fit(data, norm=norm, cost=0.15)
     moved = data.data * 8 + 64  # exact for most bits
     other = DistanceAbstainer(FITTED, norm=norm, cost=0.15)
-    other.fit(moved, data.target, data.qid)
+    other.fit(moved, data.target, qid=data.qid)
     assert other.gamma_ == pytest.approx(one.gamma_, rel=1e-9)
     assert other.coverage_ == one.coverage_
     np.testing.assert_array_equal(
-        other.abstain(moved, data.qid), one.abstain(data.data, data.qid)
+        other.abstain(moved, qid=data.qid), one.abstain(data.data, qid=data.qid)
     )
 
 
@@ -485,10 +489,10 @@ def test_a_transformer_makes_numbers_that_the_ranker_never_sees(data):
     frame.loc[3, "a"] = np.nan
     scale = make_pipeline(SimpleImputer(), StandardScaler())
     ranker = DistanceAbstainer(Looking().fit(None, None), scale=scale, gamma=1.0)
-    ranker.fit(frame, data.target, data.qid)
+    ranker.fit(frame, data.target, qid=data.qid)
     assert seen[0] is frame
     assert not hasattr(scale[1], "mean_")  # cloned
-    decisions = ranker.predict_pairs(frame, data.qid)
+    decisions = ranker.predict_pairs(frame, qid=data.qid)
     scaled = ranker.scaler_.transform(frame)
     distance = pair_feature_distances(scaled, decisions.left, decisions.right)
     np.testing.assert_array_equal(decisions.accepted, distance > 1.0)
@@ -574,11 +578,11 @@ def test_copies_check_their_number_and_leave_the_original_alone(data):
 
 def test_no_pairs_and_no_qid(data):
     with pytest.raises(ValueError, match="at least one calibration query with two"):
-        DistanceAbstainer(FITTED).fit(data.data[:3], data.target[:3], [0, 1, 2])
+        DistanceAbstainer(FITTED).fit(data.data[:3], data.target[:3], qid=[0, 1, 2])
     ranker = fit(data)
     with pytest.raises(ValueError, match="qid= must be given"):
         ranker.evaluate(data.data, data.target)
-    totals = ranker.evaluate(data.data[:2], data.target[:2], [0, 1])
+    totals = ranker.evaluate(data.data[:2], data.target[:2], qid=[0, 1])
     assert totals.pairs.tolist() == [0, 0]
     assert len(ranker.predict_pairs(data.data[:1])) == 0
 
@@ -592,9 +596,9 @@ def test_clone_pickle_and_verbose(data, capsys):
     assert not ranker.prefit_
     copied = pickle.loads(pickle.dumps(ranker))
     np.testing.assert_array_equal(
-        copied.abstain(data.data, data.qid), ranker.abstain(data.data, data.qid)
+        copied.abstain(data.data, qid=data.qid), ranker.abstain(data.data, qid=data.qid)
     )
-    again = clone(ranker).fit(data.data, data.target, data.qid)
+    again = clone(ranker).fit(data.data, data.target, qid=data.qid)
     assert again.gamma_ == ranker.gamma_
 
 
@@ -632,4 +636,4 @@ def test_a_booster_and_a_column_of_queries(data):
 def test_scores_are_quiet_where_something_is_accepted(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert 0 < fit(data, gamma=0.2).score(data.data, data.target, data.qid) < 1
+        assert 0 < fit(data, gamma=0.2).score(data.data, data.target, qid=data.qid) < 1

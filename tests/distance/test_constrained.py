@@ -284,7 +284,9 @@ def test_the_score_is_the_share_of_strict_pairs_ordered_right():
     # Strict pairs 01 02 03 12 13: right, right, right, half, wrong.
     assert ranker.score(X, y, qid=qid) == (3 + 1 / 2) / 5
     weight = [1, 2, 3, 1, 1]  # of 01 02 03 12 13: 2, 3, 1, 6, 2
-    assert ranker.score(X, y, qid, weight) == (2 + 3 + 1 + 6 / 2) / (2 + 3 + 1 + 6 + 2)
+    assert ranker.score(X, y, qid=qid, sample_weight=weight) == (2 + 3 + 1 + 6 / 2) / (
+        2 + 3 + 1 + 6 + 2
+    )
     with pytest.warns(UndefinedMetricWarning, match="no pair"):
         assert np.isnan(ranker.score(X, [1] * 5))
 

@@ -351,7 +351,7 @@ def test_the_share_that_tunes_can_be_chosen():
     for size, n_left in ((0.3, 70), (0.5, 50)):
         rule = GuaranteedCoverage(0.7, tuning_size=size)
         ranker = SelectiveRanker(model, rule=rule, random_state=0)
-        ranker.fit(data.data, data.target, data.qid)
+        ranker.fit(data.data, data.target, qid=data.qid)
         assert ranker.n_queries_ == n_left
         again = pickle.loads(pickle.dumps(ranker))
         assert again._rule_of_fit() == rule

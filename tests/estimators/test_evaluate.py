@@ -104,7 +104,7 @@ def test_many_pairs_are_summarised_and_give_the_same_areas(data, monkeypatch):
     assert profile.n_pairs.sum() == pytest.approx(len(decisions))
     errors = (decisions.label != truth) & (truth != 0)
     assert profile.selective_risk[-1] == pytest.approx(errors.mean(), rel=1e-12)
-    assert -neg_aurc_scorer(ranker, X, y, qid) == pytest.approx(exact, rel=2e-3)
+    assert -neg_aurc_scorer(ranker, X, y, qid=qid) == pytest.approx(exact, rel=2e-3)
 
 
 def test_no_pairs_give_nothing():
@@ -146,8 +146,8 @@ def test_evaluating_all_pairs_by_name_is_evaluating_all(ranker, data):
     every = np.column_stack([decisions.left, decisions.right])
     weight = np.random.default_rng(0).integers(0, 4, y.size).astype(float)
     for w in (None, weight):
-        whole = ranker.evaluate(X, y, qid, w)
-        named = ranker.evaluate(X, y, qid, w, pairs=every)
+        whole = ranker.evaluate(X, y, qid=qid, sample_weight=w)
+        named = ranker.evaluate(X, y, qid=qid, sample_weight=w, pairs=every)
         for name, values in vars(whole).items():
             found = getattr(named, name)
             np.testing.assert_allclose(found, values, atol=1e-9, err_msg=name)
@@ -166,16 +166,16 @@ def test_given_pairs_alone_are_evaluated(data, loss, boundary):
     pairs = np.column_stack([decisions.left, decisions.right])[chosen]
     turned = rng.random(60) < 0.5
     pairs[turned] = pairs[turned, ::-1]
-    made = ranker.predict_pairs(X, qid, pairs=pairs)
+    made = ranker.predict_pairs(X, qid=qid, pairs=pairs)
     truth = pair_labels(y, *pairs.T)
     weight = rng.random(y.size)
     mass = weight[pairs[:, 0]] * weight[pairs[:, 1]] * made.accepted
     lost = check_loss(loss)[made.label + 1, truth + 1]
-    totals = ranker.evaluate(X, y, qid, weight, pairs=pairs)
+    totals = ranker.evaluate(X, y, qid=qid, sample_weight=weight, pairs=pairs)
     mean = np.average(lost, weights=mass)
     assert totals.pairs.size == np.unique(qid).size
     assert totals.selective_risk == pytest.approx(mean, abs=1e-12)
-    score = ranker.score(X, y, qid, weight, pairs=pairs)
+    score = ranker.score(X, y, qid=qid, sample_weight=weight, pairs=pairs)
     assert score == pytest.approx(1 - mean, abs=1e-12)
     ordered = np.where(made.label == 0, 0.5, made.label == truth)
     strict = mass * (truth != 0)
@@ -189,10 +189,10 @@ def test_pairs_of_novel_items_count_as_abstained():
     ranker = BALToR(
         FirstColumn().fit(0, 0), novelty=lambda X: abs(X[:, 1]), random_state=0
     )
-    ranker.fit(data.data, data.target, data.qid)
+    ranker.fit(data.data, data.target, qid=data.qid)
     strange = data.data.copy()
     strange[:5, 1] = 99
-    totals = ranker.evaluate(strange, data.target, data.qid, pairs=[[0, 1], [6, 7]])
+    totals = ranker.evaluate(strange, data.target, qid=data.qid, pairs=[[0, 1], [6, 7]])
     assert totals.accepted[0] <= 1
     assert totals.pairs[0] == 2
 
@@ -200,8 +200,8 @@ def test_pairs_of_novel_items_count_as_abstained():
 def test_evaluate_refuses_what_is_no_pair():
     data = make_ranking(n_queries=60, random_state=0)
     ranker = BALToR(FirstColumn(), random_state=0)
-    ranker.fit(data.data, data.target, data.qid)
+    ranker.fit(data.data, data.target, qid=data.qid)
     with pytest.raises(ValueError, match="pairs"):
-        ranker.evaluate(data.data, data.target, data.qid, pairs=[[0, 0]])
+        ranker.evaluate(data.data, data.target, qid=data.qid, pairs=[[0, 0]])
     with pytest.raises(ValueError, match="pairs"):
-        ranker.score(data.data, data.target, data.qid, pairs=[[0, 999]])
+        ranker.score(data.data, data.target, qid=data.qid, pairs=[[0, 999]])

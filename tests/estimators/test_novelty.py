@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from doubles import FirstColumn
+from doubles import FirstColumn, named
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
 from sklearn.covariance import EllipticEnvelope
@@ -64,7 +64,7 @@ def test_strange_rows_are_found_and_left_to_a_person(ranker, new):
     novel = ranker.novelty_pvalues(data.data) <= 0.05
     assert novel[strange].mean() > 0.95
     assert novel[~strange].mean() < 0.07
-    made = ranker.predict_pairs(data.data, data.qid)
+    made = ranker.predict_pairs(data.data, qid=data.qid)
     assert_array_equal(made.novel, novel[made.left] | novel[made.right])
     assert not made.accepted[made.novel].any()
     assert made.label[made.novel].any()  # what the model would have said
@@ -72,18 +72,20 @@ def test_strange_rows_are_found_and_left_to_a_person(ranker, new):
 
 def test_everything_else_is_decided_by_the_threshold(ranker, new):
     data, _ = new
-    made = ranker.predict_pairs(data.data, data.qid)
+    made = ranker.predict_pairs(data.data, qid=data.qid)
     assert_array_equal(made.accepted, ~made.novel & (made.risk <= ranker.threshold_))
-    totals = ranker.evaluate(data.data, data.target, data.qid)
+    totals = ranker.evaluate(data.data, data.target, qid=data.qid)
     truth = np.sign(data.target[made.left] - data.target[made.right])
     assert totals.pairs.sum() == len(made)
     assert totals.accepted.sum() == made.accepted.sum()
     assert totals.correct.sum() == (made.accepted & (made.label == truth)).sum()
-    assert ranker.score(data.data, data.target, data.qid) == 1 - totals.selective_risk
-    queries = [*ranker.iter_pairs(data.data, data.qid)]
+    assert (
+        ranker.score(data.data, data.target, qid=data.qid) == 1 - totals.selective_risk
+    )
+    queries = [*ranker.iter_pairs(data.data, qid=data.qid)]
     assert_array_equal(np.concatenate([q.novel for q in queries]), made.novel)
     assert_array_equal(np.concatenate([q.accepted for q in queries]), made.accepted)
-    some = ranker.predict_pairs(data.data, data.qid, pairs=[[1, 0], [0, 1]])
+    some = ranker.predict_pairs(data.data, qid=data.qid, pairs=[[1, 0], [0, 1]])
     first = made.novel[(made.left == 0) & (made.right == 1)]
     assert_array_equal(some.novel, np.repeat(first, 2))
     first = made.deferred(int(made.novel.sum()) + 1)
@@ -95,13 +97,13 @@ def test_everything_else_is_decided_by_the_threshold(ranker, new):
 def test_ranks_of_novel_items(ranker, new):
     data, _ = new
     novel = ranker.novelty_pvalues(data.data) <= 0.05
-    bounds = ranker.rank_intervals(data.data, data.qid)
+    bounds = ranker.rank_intervals(data.data, qid=data.qid)
     sizes = np.bincount(data.qid)[data.qid]
     assert_array_equal(bounds[novel], np.column_stack([1 + 0 * sizes, sizes])[novel])
-    ranking = ranker.ranking(data.data, data.qid)
+    ranking = ranker.ranking(data.data, qid=data.qid)
     rows = ranking.item_id
     assert_array_equal(np.column_stack([ranking.best, ranking.worst]), bounds[rows])
-    graph = ranker.preference_graph(data.data, data.qid).toarray()
+    graph = ranker.preference_graph(data.data, qid=data.qid).toarray()
     assert not graph[novel].any()
     assert not graph[:, novel].any()
 
@@ -188,8 +190,8 @@ def test_a_price_and_a_bound_are_about_what_is_decided(model, past, new):
     plain.fit(past.data, past.target, qid=past.qid)
     ranker = CostAbstainer(model, cost=0.3, novelty=envelope(), random_state=0)
     ranker.fit(past.data, past.target, qid=past.qid)
-    made = ranker.predict_pairs(data.data, data.qid)
-    expected = plain.predict_pairs(data.data, data.qid).accepted & ~made.novel
+    made = ranker.predict_pairs(data.data, qid=data.qid)
+    expected = plain.predict_pairs(data.data, qid=data.qid).accepted & ~made.novel
     assert_array_equal(made.accepted, expected)
     bound = RiskControlledRanker(
         model, tuning_size=0.3, novelty=envelope(), random_state=0
@@ -206,7 +208,7 @@ def test_a_coverage_that_cannot_be_reached_is_refused(ranker, model, past):
         ranker.at_coverage(1.0)
     with pytest.raises(ValueError, match=r"coverage must be lower, got 0\.99: it"):
         BALToR(model, coverage=0.99, novelty=envelope()).fit(
-            past.data, past.target, past.qid
+            past.data, past.target, qid=past.qid
         )
 
 
@@ -299,7 +301,7 @@ def test_clone_search_and_saving(model, past, new, routing):
     ranker.fit(past.data, past.target, qid=past.qid)
     again = pickle.loads(pickle.dumps(ranker))
     one, other = (
-        each.at_coverage(0.3).predict_pairs(data.data, data.qid)
+        each.at_coverage(0.3).predict_pairs(data.data, qid=data.qid)
         for each in (ranker, again)
     )
     assert_array_equal(one.novel, other.novel)
@@ -309,31 +311,31 @@ def test_clone_search_and_saving(model, past, new, routing):
 
 def test_frames_reports_and_curves(ranker, new):
     data, _ = new
-    made = ranker.predict_pairs(data.data, data.qid)
+    made = ranker.predict_pairs(data.data, qid=data.qid)
     assert "novel" in made.to_frame()
     assert made.take([0]).novel.shape == (1,)
     assert json.dumps(made.to_dicts()[:2])
     assert next(iter(made)).novel in (True, False)
-    report = str(ranker.report(data.data, data.target, data.qid))
+    report = str(ranker.report(data.data, data.target, qid=data.qid))
     assert "at most 0.05 have one (EllipticEnvelope, against 100 queries)" in report
     assert "novel items, unlike those" in report
     assert "left to a person" in str(ranker.report(data.data, qid=data.qid))
-    profile = ranker.risk_profile(data.data, data.target, data.qid)
+    profile = ranker.risk_profile(data.data, data.target, qid=data.qid)
     assert profile.n_pairs[-1] == made.novel.sum()
     assert profile.n_pairs.sum() == len(made)
     for display in (CoverageDisplay, ClassFractionDisplay, RiskCoverageDisplay):
-        display.from_estimator(ranker, *_labelled(data))
-    reached = CoverageDisplay.from_estimator(ranker, *_labelled(data)).target
+        display.from_estimator(ranker, **_labelled(data))
+    reached = CoverageDisplay.from_estimator(ranker, **_labelled(data)).target
     assert reached[-1] == ranker.highest_coverage_ < 1
     assert ranker.at_coverage(ranker.highest_coverage_).coverage_ == reached[-1]
     points = ranker.operating_points(
-        data.data, data.target, data.qid, coverages=[0.3, 0.6]
+        data.data, data.target, qid=data.qid, coverages=[0.3, 0.6]
     )
-    assert points[1].totals.coverage == ranker.evaluate(*_labelled(data)).coverage
+    assert points[1].totals.coverage == ranker.evaluate(**_labelled(data)).coverage
 
 
 def _labelled(data):
-    return data.data, data.target, data.qid
+    return named(data.data, data.target, data.qid)
 
 
 def test_a_query_of_novel_items_alone(ranker, new):
@@ -342,15 +344,15 @@ def test_a_query_of_novel_items_alone(ranker, new):
     made = ranker.predict_pairs(X)
     assert made.novel.all()
     assert made.coverage == 0
-    assert ranker.evaluate(X, np.arange(6.0), np.zeros(6)).accepted.sum() == 0
+    assert ranker.evaluate(X, np.arange(6.0), qid=np.zeros(6)).accepted.sum() == 0
     assert (ranker.rank_intervals(X) == [1, 6]).all()
-    assert "no pair is decided" in str(ranker.report(X, np.arange(6.0), "one"))
+    assert "no pair is decided" in str(ranker.report(X, np.arange(6.0), qid="one"))
 
 
 def test_people_decide_about_novel_items(ranker, new):
     data, _ = new
-    before = ranker.predict_pairs(data.data, data.qid)
-    review = ranker.review(data.data, data.qid)
+    before = ranker.predict_pairs(data.data, qid=data.qid)
+    review = ranker.review(data.data, qid=data.qid)
     assert not review.decisions.accepted[review.decisions.novel].any()
     assert_array_equal(review.decisions.novel, before.novel)
     # Whatever their scores say, nothing is known of them.
@@ -362,7 +364,9 @@ def test_people_decide_about_novel_items(ranker, new):
         "right": int(before.right[pair]),
     }
     answers = [{**row, "label": "left", "reviewer": name} for name in ("Ann", "Bo")]
-    review = ranker.review(data.data, data.qid, answers=answers, reviewer_error=0.001)
+    review = ranker.review(
+        data.data, qid=data.qid, answers=answers, reviewer_error=0.001
+    )
     after = review.decisions
     assert after.accepted[pair]
     assert after.label[pair] == 1
@@ -379,7 +383,9 @@ def test_all_pairs_of_novel_items_can_be_settled(ranker, new):
     X, y, qid = data.data[rows], data.target[rows], data.qid[rows]
     answers = []
     for _ in range(40):
-        review = ranker.review(X, qid, answers=answers or None, reviewer_error=0.001)
+        review = ranker.review(
+            X, qid=qid, answers=answers or None, reviewer_error=0.001
+        )
         asked = review.ask(10)
         if not len(asked):
             break
@@ -411,10 +417,10 @@ def test_partitions_ask_but_do_not_fit(ranker, model, past, new):
         ),
     ]
     totals = evaluate(ranker, parts)
-    expected = ranker.evaluate(*_labelled(data))
+    expected = ranker.evaluate(**_labelled(data))
     assert_array_equal(totals.accepted, expected.accepted)
     assert_array_equal(totals.pairs, expected.pairs)
-    made = ranker.predict_pairs(data.data, data.qid)
+    made = ranker.predict_pairs(data.data, qid=data.qid)
     frames = predict_pairs(ranker, [(X, None, qid) for X, _, qid in parts])
     assert_array_equal(np.concatenate([f["novel"] for f in frames]), made.novel)
     with pytest.raises(ValueError, match="novelty must be None over partitions"):

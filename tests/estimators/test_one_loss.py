@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from doubles import FirstColumn
+from doubles import FirstColumn, named
 
 from skrank_abstain import SelectiveRanker
 from skrank_abstain.displays import RiskCoverageDisplay
@@ -64,17 +64,17 @@ def problem(seed):
         loss=loss,
         random_state=0,
     )
-    return ranker.fit(*data[0]), loss, data[1]
+    return ranker.fit(**named(*data[0])), loss, data[1]
 
 
 def check(seed):
     ranker, loss, (X, y, qid) = problem(seed)
-    made = ranker.predict_pairs(X, qid)
+    made = ranker.predict_pairs(X, qid=qid)
     truth = pair_labels(y, made.left, made.right)
     spent = loss[made.label + 1, truth + 1]
     close = {"rel": 1e-12, "abs": 1e-12}
 
-    totals = ranker.evaluate(X, y, qid)
+    totals = ranker.evaluate(X, y, qid=qid)
     assert totals.loss.sum() == pytest.approx(spent[made.accepted].sum(), **close)
     if made.accepted.any():
         mean = spent[made.accepted].mean()
@@ -82,14 +82,16 @@ def check(seed):
         blind = min(loss[1, seen].mean(), (loss[0, seen] + loss[2, seen]).mean() / 2)
         assert totals.yardstick == pytest.approx(blind, **close)
         assert totals.selective_risk == pytest.approx(mean, **close)
-        assert ranker.score(X, y, qid) == pytest.approx(1 - mean, **close)
+        assert ranker.score(X, y, qid=qid) == pytest.approx(1 - mean, **close)
     utility = 1 - (spent[made.accepted].sum() + 0.3 * made.abstained.sum()) / len(made)
-    assert selective_utility(0.3)(ranker, X, y, qid) == pytest.approx(utility, **close)
+    assert selective_utility(0.3)(ranker, X, y, qid=qid) == pytest.approx(
+        utility, **close
+    )
 
     # The risk of a pair and the area of a curve agree if equal risks do to the bit.
     risk = np.round(made.risk, 12)
     coverage, curve, levels = risk_coverage_curve(truth, made.label, risk, loss=loss)
-    profile = ranker.risk_profile(X, y, qid)
+    profile = ranker.risk_profile(X, y, qid=qid)
     last = np.searchsorted(np.round(profile.risk, 12), levels, side="right") - 1
     np.testing.assert_allclose(profile.selective_risk[last], curve, **ROUNDING)
     np.testing.assert_allclose(profile.coverage[last], coverage, **ROUNDING)
@@ -100,14 +102,18 @@ def check(seed):
         assert own.size == 0 or found == pytest.approx(own.mean(), **close)
     if last.size == profile.risk.size:
         area = aurc_loss(truth, made.label, risk, loss=loss)
-        assert neg_aurc_scorer(ranker, X, y, qid) == pytest.approx(-area, **close)
+        assert neg_aurc_scorer(ranker, X, y, qid=qid) == pytest.approx(-area, **close)
         kept = max([0.0, *coverage[curve <= 0.35]])
-        assert coverage_at_risk(0.35)(ranker, X, y, qid) == pytest.approx(kept, **close)
+        assert coverage_at_risk(0.35)(ranker, X, y, qid=qid) == pytest.approx(
+            kept, **close
+        )
         lost = np.interp(0.4, [0, *coverage], [0, *coverage * curve])
-        found = accuracy_at_coverage(0.4)(ranker, X, y, qid)
+        found = accuracy_at_coverage(0.4)(ranker, X, y, qid=qid)
         assert found == pytest.approx(1 - lost / 0.4, **close)
     if seed % 50 == 0:
-        display = RiskCoverageDisplay.from_estimator(ranker, X, y, qid, n_resamples=3)
+        display = RiskCoverageDisplay.from_estimator(
+            ranker, X, y, qid=qid, n_resamples=3
+        )
         np.testing.assert_array_equal(display.selective_risk, profile.selective_risk)
         assert display.selective_risk[-1] == pytest.approx(spent.mean(), **close)
         assert display.band[-1, 0] == 1

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from doubles import named
 from sklearn.linear_model import Ridge
 
 from skrank_abstain import (
@@ -25,7 +26,7 @@ from skrank_abstain.selection import (
 
 TRAIN = make_ranking(n_queries=120, random_state=0)
 NEW = make_ranking(n_queries=20, random_state=1)
-FIT = TRAIN.data, TRAIN.target, TRAIN.qid
+FIT = named(TRAIN.data, TRAIN.target, TRAIN.qid)
 METHODS = ("at_coverage", "at_cost", "at_risk")
 
 
@@ -44,19 +45,19 @@ METHODS = ("at_coverage", "at_cost", "at_risk")
     ],
 )  # fmt: skip
 def test_a_rule_is_moved_as_a_fit_would(start, method, value, expected):
-    ranker = SelectiveRanker(Ridge(), rule=start, random_state=0).fit(*FIT)
+    ranker = SelectiveRanker(Ridge(), rule=start, random_state=0).fit(**FIT)
     moved = getattr(ranker, method)(value)
     assert moved.rule == expected
     assert ranker.rule == start
-    fitted = SelectiveRanker(Ridge(), rule=expected, random_state=0).fit(*FIT)
+    fitted = SelectiveRanker(Ridge(), rule=expected, random_state=0).fit(**FIT)
     assert moved.threshold_ == fitted.threshold_
-    found, wanted = (r.predict_pairs(NEW.data, NEW.qid) for r in (moved, fitted))
+    found, wanted = (r.predict_pairs(NEW.data, qid=NEW.qid) for r in (moved, fitted))
     np.testing.assert_array_equal(found.accepted, wanted.accepted)
     moved.report(NEW.data, qid=NEW.qid)  # without a warning: they agree
 
 
 def test_a_bound_needs_queries_that_did_not_tune():
-    ranker = SelectiveRanker(Ridge(), rule=Coverage(0.8), random_state=0).fit(*FIT)
+    ranker = SelectiveRanker(Ridge(), rule=Coverage(0.8), random_state=0).fit(**FIT)
     with pytest.raises(ValueError, match="rule must be CertifiedRisk in fit already"):
         ranker.at_risk(0.3)
 
@@ -89,5 +90,5 @@ class Computed(Rule):
 
 
 def test_a_rule_that_computes_its_coverage_is_replaced():
-    ranker = SelectiveRanker(Ridge(), rule=Computed(), random_state=0).fit(*FIT)
+    ranker = SelectiveRanker(Ridge(), rule=Computed(), random_state=0).fit(**FIT)
     assert ranker.at_coverage(0.3).rule == Coverage(0.3)

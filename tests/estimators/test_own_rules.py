@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from doubles import FirstColumn
+from doubles import FirstColumn, named
 from scored import at_coverage
 
 from skrank_abstain import SelectiveRanker
@@ -12,7 +12,7 @@ from skrank_abstain.datasets import make_ranking
 from skrank_abstain.selection import Coverage, Rule, RuleText
 
 DATA = make_ranking(n_queries=30, random_state=0)
-INPUT = DATA.data, DATA.target, DATA.qid
+INPUT = named(DATA.data, DATA.target, DATA.qid)
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Own(Rule):
 def fit(rule, tie_model="bradley_terry"):
     model = FirstColumn().fit(None, None)
     ranker = SelectiveRanker(model, rule=rule, tie_model=tie_model, random_state=0)
-    return ranker.fit(*INPUT)
+    return ranker.fit(**INPUT)
 
 
 def half(calibration):
@@ -85,7 +85,7 @@ def test_a_share_that_is_none_is_refused(size):
 def test_a_report_needs_the_words_of_a_rule(text):
     ranker = fit(Own(half, text))
     with pytest.raises(TypeError, match=r"Own\.in_words must return a RuleText, got"):
-        ranker.report(*INPUT)
+        ranker.report(**INPUT)
 
 
 @pytest.mark.parametrize("rule", [None, Coverage, "coverage", 0.8])
@@ -122,7 +122,7 @@ def test_coverages_move_a_rule_that_has_one():
             return 0.5
 
     moved, computed = fit(Twice()), fit(Computed(half))
-    (point,) = moved.operating_points(*INPUT, coverages=[0.8])
+    (point,) = moved.operating_points(**INPUT, coverages=[0.8])
     assert point.threshold == fit(Twice(coverage=0.8)).threshold_
-    (point,) = computed.operating_points(*INPUT, coverages=[0.8])
+    (point,) = computed.operating_points(**INPUT, coverages=[0.8])
     assert point.threshold == fit(Coverage(0.8)).threshold_

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from doubles import named
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from skrank_abstain import (
@@ -23,9 +24,9 @@ from skrank_abstain.selection import CertifiedRisk, Coverage, Price, Rule, RuleT
 
 TRAIN = make_ranking(n_queries=120, random_state=0)
 NEW = make_ranking(n_queries=20, random_state=1)
-FIT = TRAIN.data, TRAIN.target, TRAIN.qid
-DAY = NEW.data, NEW.qid
-LABELLED = NEW.data, NEW.target, NEW.qid
+FIT = named(TRAIN.data, TRAIN.target, TRAIN.qid)
+DAY = {"X": NEW.data, "qid": NEW.qid}
+LABELLED = named(NEW.data, NEW.target, NEW.qid)
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Capped(Rule):
 
 
 def undated_report(ranker, *data):
-    return re.sub("date: .*", "", str(ranker.report(*(data or LABELLED))))
+    return re.sub("date: .*", "", str(ranker.report(**(data or LABELLED))))
 
 
 @pytest.mark.parametrize(
@@ -75,35 +76,35 @@ def undated_report(ranker, *data):
     ids=lambda value: type(value).__name__ if hasattr(value, "fit") else str(value),
 )
 def test_the_rule_of_fit_is_described_with_a_warning(ranker, later, got):
-    ranker.fit(*FIT)
-    pairs, text = ranker.predict_pairs(*DAY), undated_report(ranker)
-    reviewed = ranker.review(*DAY)
+    ranker.fit(**FIT)
+    pairs, text = ranker.predict_pairs(**DAY), undated_report(ranker)
+    reviewed = ranker.review(**DAY)
     ranker.set_params(**later)
     for each in (ranker, pickle.loads(pickle.dumps(ranker))):
         with pytest.warns(UserWarning, match=f"the threshold is that of {got}"):
             assert undated_report(each) == text
         with pytest.warns(UserWarning, match=f"the threshold is that of {got}"):
-            review = each.review(*DAY)
+            review = each.review(**DAY)
         accepted = reviewed.decisions.accepted
         np.testing.assert_array_equal(review.decisions.accepted, accepted)
-        again = each.predict_pairs(*DAY)
+        again = each.predict_pairs(**DAY)
         np.testing.assert_array_equal(again.accepted, pairs.accepted)
 
 
 def test_points_of_a_curve_have_the_boundary_of_fit():
-    ranker = BALToR(Ridge(), coverage=0.6, random_state=0).fit(*FIT)
+    ranker = BALToR(Ridge(), coverage=0.6, random_state=0).fit(**FIT)
     other = BALToR(Ridge(), coverage=0.6, boundary="randomize", random_state=0)
-    for each in (ranker, other.fit(*FIT)):
-        before = each.operating_points(*LABELLED, coverages=[0.35])[0]
+    for each in (ranker, other.fit(**FIT)):
+        before = each.operating_points(**LABELLED, coverages=[0.35])[0]
         each.set_params(boundary="randomize", coverage=0.2)
-        after = each.operating_points(*LABELLED, coverages=[0.35])[0]
+        after = each.operating_points(**LABELLED, coverages=[0.35])[0]
         assert after.threshold == before.threshold
         np.testing.assert_array_equal(after.totals.accepted, before.totals.accepted)
     # A price has no part in the curve.
-    ranker = CostAbstainer(Ridge(), cost=0.4, random_state=0).fit(*FIT)
-    before = ranker.operating_points(*LABELLED, coverages=[0.35])[0].threshold
+    ranker = CostAbstainer(Ridge(), cost=0.4, random_state=0).fit(**FIT)
+    before = ranker.operating_points(**LABELLED, coverages=[0.35])[0].threshold
     ranker.set_params(cost=0.1)
-    after = ranker.operating_points(*LABELLED, coverages=[0.35])[0].threshold
+    after = ranker.operating_points(**LABELLED, coverages=[0.35])[0].threshold
     assert before == after
 
 
@@ -127,7 +128,7 @@ def test_a_column_of_queries_and_labels_stay_those_of_fit():
 
 
 def test_an_equal_number_of_another_type_is_no_change():
-    ranker = BALToR(Ridge(), coverage=np.float64(0.6), random_state=0).fit(*FIT)
+    ranker = BALToR(Ridge(), coverage=np.float64(0.6), random_state=0).fit(**FIT)
     text = undated_report(ranker)
     ranker = pickle.loads(pickle.dumps(ranker)).set_params(coverage=0.6)
     assert undated_report(ranker) == text
@@ -137,21 +138,21 @@ def test_rules_that_differ_in_a_function_differ():
     def rule(cap):
         return Capped(lambda risk: min(risk, cap))
 
-    ranker = SelectiveRanker(Ridge(), rule=rule(0.5), random_state=0).fit(*FIT)
-    assert "at most 0.5" in str(ranker.report(*LABELLED))
+    ranker = SelectiveRanker(Ridge(), rule=rule(0.5), random_state=0).fit(**FIT)
+    assert "at most 0.5" in str(ranker.report(**LABELLED))
     ranker.set_params(rule=rule(0.3))
     with pytest.warns(UserWarning, match=r"is that of Capped\(cap=.*not of Capped"):
-        assert "at most 0.5" in str(ranker.report(*LABELLED))
+        assert "at most 0.5" in str(ranker.report(**LABELLED))
 
 
 def test_no_promise_is_made_of_pairs_that_fitted_the_tie_model():
-    ranker = BALToR(Ridge(), coverage=0.6, random_state=0).fit(*FIT)
+    ranker = BALToR(Ridge(), coverage=0.6, random_state=0).fit(**FIT)
     ranker.set_params(coverage_guarantee="hierarchical")
     with pytest.raises(ValueError, match="must be GuaranteedCoverage in fit already"):
         ranker.at_coverage(0.5)
     assert (
         BALToR(Ridge(), coverage_guarantee="hierarchical", random_state=0)
-        .fit(*FIT)
+        .fit(**FIT)
         .at_coverage(0.5)
     )
     left, right = np.arange(1000).reshape(2, -1)
@@ -164,18 +165,18 @@ def test_no_promise_is_made_of_pairs_that_fitted_the_tie_model():
 
 
 def test_a_share_of_queries_is_not_certified_by_a_bound_that_comes_later():
-    ranker = QueryRiskRanker(Ridge(), coverage=0.5, random_state=0).fit(*FIT)
+    ranker = QueryRiskRanker(Ridge(), coverage=0.5, random_state=0).fit(**FIT)
     assert not ranker.set_params(coverage=None, max_risk=0.01).certified_
 
 
 def test_queries_and_distances_keep_to_what_was_fitted():
-    ranker = QueryRiskRanker(Ridge(), coverage=0.4, random_state=0).fit(*FIT)
-    risk, metric = ranker.query_risk(*DAY), ranker.query_metric(*LABELLED)
+    ranker = QueryRiskRanker(Ridge(), coverage=0.4, random_state=0).fit(**FIT)
+    risk, metric = ranker.query_risk(**DAY), ranker.query_metric(**LABELLED)
     ranker.set_params(metric="precision@1", gain="linear")
-    np.testing.assert_array_equal(ranker.query_risk(*DAY), risk)
-    np.testing.assert_array_equal(ranker.query_metric(*LABELLED), metric)
-    near = DistanceAbstainer(Ridge(), gamma=0.3, norm=2, random_state=0).fit(*FIT)
-    pairs = near.predict_pairs(*DAY)
-    again = near.set_params(norm=1).predict_pairs(*DAY)
+    np.testing.assert_array_equal(ranker.query_risk(**DAY), risk)
+    np.testing.assert_array_equal(ranker.query_metric(**LABELLED), metric)
+    near = DistanceAbstainer(Ridge(), gamma=0.3, norm=2, random_state=0).fit(**FIT)
+    pairs = near.predict_pairs(**DAY)
+    again = near.set_params(norm=1).predict_pairs(**DAY)
     np.testing.assert_array_equal(again.distance, pairs.distance)
     np.testing.assert_array_equal(again.accepted, pairs.accepted)

@@ -126,7 +126,7 @@ def test_the_graph_of_many_queries_has_a_block_for_each(ranker, first, second):
     )
     X = np.empty((qid.size, 1))
     X[qid == "a"], X[qid == "b"] = first, second
-    graph = ranker.preference_graph(X, qid).toarray()
+    graph = ranker.preference_graph(X, qid=qid).toarray()
     for query, rows in (("a", first), ("b", second)):
         block = graph[np.ix_(qid == query, qid == query)]
         np.testing.assert_array_equal(block, ranker.preference_graph(rows).toarray())
@@ -166,23 +166,23 @@ def priced(request):
 
 def test_ranks_are_those_of_the_closure_at_every_threshold(priced):
     ranker, X, qid = priced
-    risks = np.unique(ranker.predict_pairs(X, qid).risk)
+    risks = np.unique(ranker.predict_pairs(X, qid=qid).risk)
     chain = 0
     for risk in [0.0, *risks[:: 1 + risks.size // 40], risks[-1]]:
         at = ranker.at_cost(min(float(risk), 1.0))
-        decisions = at.predict_pairs(X, qid)
+        decisions = at.predict_pairs(X, qid=qid)
         ahead = decisions.label[decisions.decided_order] > 0
         some = decisions.take(decisions.decided_order)
         winner = np.where(ahead, some.left, some.right)
         loser = np.where(ahead, some.right, some.left)
         orders = set(zip(winner.tolist(), loser.tolist(), strict=True))
         expected = reference.rank_bounds(orders, qid)
-        np.testing.assert_array_equal(at.rank_intervals(X, qid), expected)
+        np.testing.assert_array_equal(at.rank_intervals(X, qid=qid), expected)
         chain += len(orders) < reference.closure(qid.size, orders).sum()
-        graph = at.preference_graph(X, qid)
+        graph = at.preference_graph(X, qid=qid)
         found = zip(*map(np.ndarray.tolist, graph.nonzero()), strict=True)
         assert set(found) == reference.reduction(qid.size, orders)
-        ranking = at.ranking(X, qid)
+        ranking = at.ranking(X, qid=qid)
         assert (ranking.best <= ranking.place).all()
         assert (ranking.place <= ranking.worst).all()
         assert (ranking.open == (ranking.best < ranking.worst)).all()
@@ -193,13 +193,16 @@ def test_ranks_are_those_of_the_closure_at_every_threshold(priced):
 def test_a_ranking_reads_from_top_to_bottom(priced):
     ranker, X, qid = priced
     names = [f"item {row}" for row in range(qid.size)]
-    plain, ranking = ranker.ranking(X, qid), ranker.ranking(X, qid, item_id=names)
+    plain, ranking = (
+        ranker.ranking(X, qid=qid),
+        ranker.ranking(X, qid=qid, item_id=names),
+    )
     rows = plain.item_id
     assert sorted(rows.tolist()) == list(range(qid.size))
     assert ranking.item_id.tolist() == [names[row] for row in rows]
     np.testing.assert_array_equal(ranking.qid, qid[rows])
     np.testing.assert_array_equal(ranking.score, ranker.predict(X)[rows])
-    intervals = ranker.rank_intervals(X, qid)[rows]
+    intervals = ranker.rank_intervals(X, qid=qid)[rows]
     np.testing.assert_array_equal([ranking.best, ranking.worst], intervals.T)
     # Queries in order of first appearance, by place within each.
     first = list(dict.fromkeys(qid.tolist()))
@@ -223,7 +226,7 @@ def test_entries_of_the_graph_are_counted_before_they_are_made(priced, monkeypat
         monkeypatch.setattr(name, counted.append)
     for cost in (0.2, 0.4, 0.55):
         counted.clear()
-        graph = ranker.at_cost(cost).preference_graph(X, qid)
+        graph = ranker.at_cost(cost).preference_graph(X, qid=qid)
         # Between bins and inside them.
         assert sum(counted) == graph.nnz > 0
 
@@ -237,7 +240,7 @@ def test_one_item_has_a_settled_rank(priced):
 
 def test_places_in_decisions_are_those_of_the_ranking(priced):
     ranker, X, qid = priced
-    decisions, ranking = ranker.predict_pairs(X, qid), ranker.ranking(X, qid)
+    decisions, ranking = ranker.predict_pairs(X, qid=qid), ranker.ranking(X, qid=qid)
     np.testing.assert_array_equal(decisions.place[ranking.item_id], ranking.place)
     top = decisions.deferred(within_top=3)
     among = {row for row, place in enumerate(decisions.place) if place <= 3}
@@ -258,8 +261,8 @@ def test_deciding_top_agrees_with_the_ranks(priced):
     ranker, X, qid = priced
     for cost in (0.2, 0.4, 0.55):
         at = ranker.at_cost(cost)
-        decisions = at.predict_pairs(X, qid)
-        best, worst = at.rank_intervals(X, qid).T
+        decisions = at.predict_pairs(X, qid=qid)
+        best, worst = at.rank_intervals(X, qid=qid).T
         undecided = (best <= 3) & (worst > 3)
         expected = [
             (pair.left, pair.right)
@@ -277,17 +280,17 @@ def test_names_come_back_with_the_pairs(kind):
     ranker = {"ranks": BALToR(model), "distance": DistanceAbstainer(model)}[kind]
     ranker = ranker.fit(data.data, data.target, qid=data.qid)
     names = pd.Series([f"n{k}" for k in range(data.qid.size)], index=data.qid)
-    every = ranker.predict_pairs(data.data, data.qid, item_id=names)
+    every = ranker.predict_pairs(data.data, qid=data.qid, item_id=names)
     np.testing.assert_array_equal(every.left_id, names.to_numpy()[every.left])
     np.testing.assert_array_equal(every.right_id, names.to_numpy()[every.right])
-    assert ranker.predict_pairs(data.data, data.qid).left_id is None
-    parts = list(ranker.iter_pairs(data.data, data.qid, item_id=names))
+    assert ranker.predict_pairs(data.data, qid=data.qid).left_id is None
+    parts = list(ranker.iter_pairs(data.data, qid=data.qid, item_id=names))
     for name in ("left_id", "right_id"):
         joined = np.concatenate([getattr(part, name) for part in parts])
         np.testing.assert_array_equal(joined, getattr(every, name))
     assert all(part.place is parts[0].place for part in parts)
     chosen = np.array([[every.right[0], every.left[0]]])
-    turned = ranker.predict_pairs(data.data, data.qid, pairs=chosen, item_id=names)
+    turned = ranker.predict_pairs(data.data, qid=data.qid, pairs=chosen, item_id=names)
     assert (turned.left_id[0], turned.right_id[0]) == (
         every.right_id[0],
         every.left_id[0],
@@ -295,7 +298,7 @@ def test_names_come_back_with_the_pairs(kind):
     # Refused at once, not at the first query.
     for method in (ranker.predict_pairs, ranker.iter_pairs):
         with pytest.raises(ValueError, match="item_id must be unique within a query"):
-            method(data.data, data.qid, item_id=["x"] * data.qid.size)
+            method(data.data, qid=data.qid, item_id=["x"] * data.qid.size)
 
 
 def test_predicted_ties_are_never_merged():

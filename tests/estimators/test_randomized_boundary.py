@@ -39,7 +39,7 @@ def test_the_coverage_spreads_as_independent_draws_do(tie_model, data):
     found = []
     for seed in range(40):
         ranker = fitted(data, tie_model=tie_model, random_state=seed)
-        found.append(ranker.predict_pairs(X, qid).coverage)
+        found.append(ranker.predict_pairs(X, qid=qid).coverage)
     assert ranker.coverage_ == pytest.approx(0.5, abs=1e-12)
     binomial = 0.5 / np.sqrt(60 * 190)
     assert 0 < np.std(found) < 2 * binomial
@@ -52,7 +52,7 @@ def test_the_coverage_spreads_as_independent_draws_do(tie_model, data):
 def test_everything_counts_what_is_decided(tie_model, loss, data):
     X, y, qid = data
     ranker = fitted(data, tie_model=tie_model, loss=loss, random_state=0)
-    decisions = ranker.predict_pairs(X, qid)
+    decisions = ranker.predict_pairs(X, qid=qid)
     truth = pair_labels(y, decisions.left, decisions.right)
     spent = ranker._loss[decisions.label + 1, truth + 1][decisions.accepted]
     totals = ranker.evaluate(X, y, qid=qid)
@@ -61,7 +61,7 @@ def test_everything_counts_what_is_decided(tie_model, loss, data):
     np.testing.assert_array_equal(totals.accepted, accepted)
     assert totals.loss.sum() == pytest.approx(spent.sum(), rel=1e-12)
     assert ranker.score(X, y, qid=qid) == pytest.approx(1 - spent.mean(), rel=1e-12)
-    [point] = ranker.operating_points(X, y, qid, coverages=[0.3])
+    [point] = ranker.operating_points(X, y, qid=qid, coverages=[0.3])
     other = ranker.at_coverage(0.3).evaluate(X, y, qid=qid)
     np.testing.assert_array_equal(point.totals.accepted, other.accepted)
     lines = str(ranker.report(X, y, qid=qid)).splitlines()
@@ -80,7 +80,7 @@ def test_everything_counts_what_is_decided(tie_model, loss, data):
 def test_neither_the_order_of_rows_nor_the_batch_matters(tie_model, data):
     X, _, qid = data
     ranker = fitted(data, tie_model=tie_model, random_state=0)
-    whole = ranker.predict_pairs(X, qid)
+    whole = ranker.predict_pairs(X, qid=qid)
     fate = {
         frozenset(pair): accepted
         for *pair, accepted in zip(
@@ -88,14 +88,14 @@ def test_neither_the_order_of_rows_nor_the_batch_matters(tie_model, data):
         )
     }
     rows = np.random.default_rng(1).permutation(len(X))[:300]
-    part = ranker.predict_pairs(X[rows], qid[rows])
+    part = ranker.predict_pairs(X[rows], qid=qid[rows])
     for left, right, accepted in zip(
         rows[part.left].tolist(), rows[part.right].tolist(), part.accepted, strict=True
     ):
         assert accepted == fate[frozenset((left, right))]
-    one_by_one = [each.accepted for each in ranker.iter_pairs(X, qid)]
+    one_by_one = [each.accepted for each in ranker.iter_pairs(X, qid=qid)]
     np.testing.assert_array_equal(np.concatenate(one_by_one), whole.accepted)
-    named = ranker.predict_pairs(X, qid, pairs=[[7, 3], [3, 7]])
+    named = ranker.predict_pairs(X, qid=qid, pairs=[[7, 3], [3, 7]])
     assert named.accepted.tolist() == [fate[frozenset((3, 7))]] * 2
 
 
@@ -124,7 +124,7 @@ def test_rows_that_cannot_be_hashed_are_refused(data, monkeypatch):
     ranker = fitted(data, random_state=0)
     monkeypatch.setattr(_selective_ranker, "hash_rows", lambda X: None)
     with pytest.raises(ValueError, match=r"rows of numbers.*use boundary='accept'"):
-        ranker.predict_pairs(X, qid)
+        ranker.predict_pairs(X, qid=qid)
 
 
 @pytest.mark.parametrize("tie_model", MODELS)

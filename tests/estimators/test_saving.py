@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from doubles import named
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import InconsistentVersionWarning
@@ -132,15 +133,15 @@ def test_a_ranker_that_is_back_answers_alike(store, ranker, data, tmp_path):
     X, y, qid = data.data, data.target, data.qid
     for name in ("threshold_", "coverage_", "n_queries_", "n_pairs_"):
         assert getattr(again, name) == getattr(ranker, name)
-    assert_same(again.predict_pairs(X, qid), ranker.predict_pairs(X, qid))
-    assert_same(again.evaluate(X, y, qid), ranker.evaluate(X, y, qid))
+    assert_same(again.predict_pairs(X, qid=qid), ranker.predict_pairs(X, qid=qid))
+    assert_same(again.evaluate(X, y, qid=qid), ranker.evaluate(X, y, qid=qid))
     np.testing.assert_array_equal(
-        again.rank_intervals(X, qid), ranker.rank_intervals(X, qid)
+        again.rank_intervals(X, qid=qid), ranker.rank_intervals(X, qid=qid)
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* items of this report were in")
-        few = X[qid < 9], y[qid < 9], qid[qid < 9]
-        assert undated(again.report(*few)) == undated(ranker.report(*few))
+        few = named(X[qid < 9], y[qid < 9], qid[qid < 9])
+        assert undated(again.report(**few)) == undated(ranker.report(**few))
     assert again.get_params().keys() == ranker.get_params().keys()
 
 
@@ -154,7 +155,7 @@ def test_another_threshold_of_a_ranker_that_is_back(store, ranker, data, tmp_pat
         assert both[0].threshold_ == both[1].threshold_
         assert both[0].coverage_ == both[1].coverage_
         np.testing.assert_array_equal(
-            *(each.abstain(data.data, data.qid) for each in both)
+            *(each.abstain(data.data, qid=data.qid) for each in both)
         )
     if isinstance(ranker, RiskControlledRanker):
         assert again.n_group_queries_ == ranker.n_group_queries_
@@ -200,7 +201,7 @@ def test_what_travels_is_small(tie_model, data, model):
     fitted = BALToR(model, tie_model=tie_model, random_state=0)
     fitted = fitted.fit(data.data, data.target, qid=data.qid)
     # So that what is made on the way is there: none of it travels.
-    fitted.at_coverage(0.5).report(data.data[:1], data.target[:1], data.qid[:1])
+    fitted.at_coverage(0.5).report(data.data[:1], data.target[:1], qid=data.qid[:1])
     n_items, n_bins = data.qid.size, 256
     # The score, the grade, the hash of the row; the bits of the region, and edges,
     # centres and cuts of the bins.
@@ -229,7 +230,7 @@ class Softened(GradedRelevance):
 @pytest.mark.parametrize("y", [[2, 1, 0, 1, 0, 0], [1, 1, 1, 1, 1, 1]])
 @pytest.mark.filterwarnings("ignore:All items have the same relevance")
 def test_a_table_is_back_as_it_was(kind, y):
-    fitted = kind().fit([3.0, 1.0, 0.0, 2.0, 1.0, -1.0], y, [0, 0, 0, 1, 1, 1])
+    fitted = kind().fit([3.0, 1.0, 0.0, 2.0, 1.0, -1.0], y, qid=[0, 0, 0, 1, 1, 1])
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.table_, fitted.table_)
     assert vars(again).keys() == vars(fitted).keys()
@@ -279,10 +280,10 @@ def test_the_smallest_type_that_holds_an_array(values, stored):
 def estimators(data, model):
     labels = data.data[:, :3] > 0
     yield BALToR(model)  # not fitted
-    yield BradleyTerry().fit(data.data[:, 0], data.target, data.qid)
+    yield BradleyTerry().fit(data.data[:, 0], data.target, qid=data.qid)
     yield BALToR(model).fit(data.data, data.target, qid=data.qid)
     yield DistanceAbstainer(model).fit(data.data, data.target, qid=data.qid)
-    yield ConstrainedLinearRanker(max_iter=2).fit(data.data, data.target, data.qid)
+    yield ConstrainedLinearRanker(max_iter=2).fit(data.data, data.target, qid=data.qid)
     yield LinearMultilabelRanker().fit(data.data, labels)
     inner = LinearMultilabelRanker()
     yield SelectiveMultilabelRanker(inner, random_state=0).fit(data.data, labels)

@@ -138,7 +138,7 @@ def test_03_tie_models(page):
     for name in ("bradley_terry (counts)", "bradley_terry", "graded_relevance"):
         new = found["new"]
         display = PairReliabilityDisplay.from_estimator(
-            found["rankers"][name], new.data, new.target, new.qid
+            found["rankers"][name], new.data, new.target, qid=new.qid
         )
         distance = np.abs(display.prob_true - display.prob_pred)
         off.append(np.average(distance, axis=1, weights=display.n_pairs).max())

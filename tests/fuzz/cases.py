@@ -33,12 +33,12 @@ ROUNDING = {"rtol": 1e-11, "atol": 1e-11}
 def fit(estimator, data):
     """Fit on the rows, however they are handed over."""
     if isinstance(estimator, FeatureAwareRelevance):
-        return estimator.fit(data.X[:, 0], data.y, data.qid, data.X)
+        return estimator.fit(data.X[:, 0], data.y, qid=data.qid, X=data.X)
     if isinstance(estimator, TieModel):
-        return estimator.fit(data.X[:, 0], data.y, data.qid)
+        return estimator.fit(data.X[:, 0], data.y, qid=data.qid)
     if data.y.ndim == 2:
         return estimator.fit(data.X, data.y)
-    return estimator.fit(data.X, data.y, data.qid)
+    return estimator.fit(data.X, data.y, qid=data.qid)
 
 
 @dataclass(frozen=True)

@@ -94,11 +94,11 @@ def test_all_queries_train_and_all_calibrate(data):
     # Recorder scores by the first column, whatever it learned: units alone differ.
     prefit = fitted(data, Recorder().fit(None, None))
     assert ranker.coverage_ == pytest.approx(prefit.coverage_, abs=0.02)
-    page = ranker.report(data.data + 1, data.target, data.qid)
+    page = ranker.report(data.data + 1, data.target, qid=data.qid)
     assert "of 30 queries, scored out of 3 folds" in page
     assert "places at 90% confidence" not in page  # which takes a split
     assert "places at 90% confidence" in prefit.report(
-        data.data + 1, data.target, data.qid
+        data.data + 1, data.target, qid=data.qid
     )
 
 
@@ -107,7 +107,9 @@ def test_a_saved_ranker_holds_one_model_and_decides_alike(data):
     loaded = pickle.loads(pickle.dumps(ranker))
     assert loaded.n_folds_ == 5
     X, qid = data.data, data.qid
-    np.testing.assert_array_equal(ranker.abstain(X, qid), loaded.abstain(X, qid))
+    np.testing.assert_array_equal(
+        ranker.abstain(X, qid=qid), loaded.abstain(X, qid=qid)
+    )
     alone = Ridge().fit(X, data.target).predict(X)
     np.testing.assert_allclose(ranker.predict(X), alone)
 
@@ -179,9 +181,9 @@ def test_places_with_a_confidence_are_refused(data):
         with pytest.raises(
             ValueError, match=r"^confidence must be None after .* 5 folds"
         ):
-            getattr(fitted(data), method)(data.data, data.qid, confidence=0.7)
+            getattr(fitted(data), method)(data.data, qid=data.qid, confidence=0.7)
     ranker = fitted(data, calibration_size=0.5)
-    assert ranker.rank_intervals(data.data, data.qid, confidence=0.7).size
+    assert ranker.rank_intervals(data.data, qid=data.qid, confidence=0.7).size
 
 
 def test_a_price_uses_folds_too(data):
@@ -285,15 +287,15 @@ def test_a_model_that_was_fitted_again_is_noticed(make, data):
     model = make().fit(X, y)
     ranker = fitted(data, model)
     model.set_params(**model.get_params()).get_metadata_routing()
-    ranker.predict_pairs(X, qid)  # nothing to say
+    ranker.predict_pairs(X, qid=qid)  # nothing to say
     model.fit(X, y)
     for noticed in (ranker, ranker.at_coverage(0.5)):
         with pytest.warns(UserWarning, match="Ridge|Pipeline") as caught:
-            noticed.predict_pairs(X, qid)
+            noticed.predict_pairs(X, qid=qid)
         assert "was fitted again after it was calibrated" in str(caught[0].message)
     loaded = pickle.loads(pickle.dumps(ranker))
-    loaded.predict_pairs(X, qid)  # has a model of its own
-    fitted(data, model).predict_pairs(X, qid)
+    loaded.predict_pairs(X, qid=qid)  # has a model of its own
+    fitted(data, model).predict_pairs(X, qid=qid)
 
 
 # Requests without rows

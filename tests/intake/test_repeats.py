@@ -70,7 +70,7 @@ def test_days_copied_five_times(days):
 def test_days_copied_into_both_parts(days, times):
     X, y, qid = copied(days, times)
     ranker = BALToR(Ridge(), calibration_size=0.25, random_state=0)
-    ranker, messages = warned(lambda: ranker.fit(X, y, qid))
+    ranker, messages = warned(lambda: ranker.fit(X, y, qid=qid))
     assert [COPIES in message for message in messages] == [False, True]
     n_shared, n_items = ranker._fit_rows.n_shared, 13 * 15 * times
     assert messages[0] == (

@@ -293,19 +293,19 @@ def test_masked_arrays_are_refused_in_any_parameter(name, value):
         "X": [lambda v: ranker.predict(v), lambda v: clone(ranker).fit(v, y, qid=qid)],
         "y": [
             lambda v: clone(ranker).fit(X, v, qid=qid),
-            lambda v: ranker.score(X, v, qid),
+            lambda v: ranker.score(X, v, qid=qid),
         ],
         "qid": [
             lambda v: clone(ranker).fit(X, y, qid=v),
-            lambda v: ranker.ranking(X, v),
+            lambda v: ranker.ranking(X, qid=v),
         ],
-        "sample_weight": [lambda v: ranker.evaluate(X, y, qid, v)],
-        "item_id": [lambda v: ranker.ranking(X, qid, item_id=v)],
-        "pairs": [lambda v: ranker.predict_pairs(X, qid, pairs=v)],
+        "sample_weight": [lambda v: ranker.evaluate(X, y, qid=qid, sample_weight=v)],
+        "item_id": [lambda v: ranker.ranking(X, qid=qid, item_id=v)],
+        "pairs": [lambda v: ranker.predict_pairs(X, qid=qid, pairs=v)],
         "groups": [lambda v: certain.fit(X, y, qid=qid, groups=v)],
         "label": [lambda v: selective_accuracy_score(v, [1, 1, 1], [True] * 3)],
         "loss": [lambda v: BALToR(FirstColumn(), loss=v).fit(X, y, qid=qid)],
-        "scores": [lambda v: GradedRelevance().fit(v, y, qid)],
+        "scores": [lambda v: GradedRelevance().fit(v, y, qid=qid)],
     }[name]
     for call in calls:
         with pytest.raises(TypeError, match=r"must be an array without a mask"):
@@ -333,8 +333,8 @@ def test_boosters_are_served_the_kind_of_rows_that_fit_got(library, items, piped
         assert ranker.predict(fitted).shape == y.shape
         for call in (
             lambda r=ranker, v=other: r.predict(v),
-            lambda r=ranker, v=other: r.predict_pairs(v, qid),
-            lambda r=ranker, v=other: r.evaluate(v, y, qid),
+            lambda r=ranker, v=other: r.predict_pairs(v, qid=qid),
+            lambda r=ranker, v=other: r.evaluate(v, y, qid=qid),
         ):
             with pytest.raises(ValueError, match=r"X must be (dense|sparse) as in fit"):
                 call()

@@ -56,14 +56,14 @@ def test_each_method_answers_with_nothing(kind, tie_model, qid):
 
 
 def test_an_ensemble_alone_answers_with_nothing_and_still_checks_columns():
-    ensemble = RankerEnsemble(Ridge()).fit(DATA.data, DATA.target, DATA.qid)
-    scores = ensemble.predict(DATA.data[:0], 0)
+    ensemble = RankerEnsemble(Ridge()).fit(DATA.data, DATA.target, qid=DATA.qid)
+    scores = ensemble.predict(DATA.data[:0], qid=0)
     assert scores.shape == (0,)
     assert scores.dtype == np.float64
     with pytest.raises(ValueError, match="X has 3 features"):
-        ensemble.predict(DATA.data[:0, :3], 0)
+        ensemble.predict(DATA.data[:0, :3], qid=0)
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        ensemble.fit(DATA.data[:0], DATA.target[:0], 0)
+        ensemble.fit(DATA.data[:0], DATA.target[:0], qid=0)
 
 
 def test_rankers_with_options_answer_with_nothing():

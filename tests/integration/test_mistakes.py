@@ -42,11 +42,11 @@ def fit(x=X, y=Y, qid=QID, model=None, **params):
 
 def review(*answers):
     table = [dict(zip(("left", "right", "label"), row, strict=True)) for row in answers]
-    return FITTED.review(NEW.data, NEW.qid, answers=table)
+    return FITTED.review(NEW.data, qid=NEW.qid, answers=table)
 
 
 def ask():
-    return FITTED.review(NEW.data, NEW.qid).ask(3)
+    return FITTED.review(NEW.data, qid=NEW.qid).ask(3)
 
 
 def report():
@@ -89,13 +89,13 @@ MISTAKES = {
     "labelled rows without the `qid` that `fit` got": (
         lambda _: FITTED.evaluate(NEW.data, NEW.target), "error", "Pass qid="),
     "`evaluate(X, qid, y)`: exchanged": (
-        lambda _: FITTED.evaluate(NEW.data, NEW.qid, NEW.target), "warning",
+        lambda _: FITTED.evaluate(NEW.data, NEW.qid, qid=NEW.target), "warning",
         r"the order is evaluate\(X, y, qid\)"),
     "`pairs=` of two queries": (
-        lambda _: FITTED.predict_pairs(NEW.data, NEW.qid, pairs=[[0, 200]]),
+        lambda _: FITTED.predict_pairs(NEW.data, qid=NEW.qid, pairs=[[0, 200]]),
         "error", "two rows of the same query"),
     "`pairs=` by names": (
-        lambda _: FITTED.predict_pairs(NEW.data, NEW.qid, pairs=[["Ann", "Bo"]]),
+        lambda _: FITTED.predict_pairs(NEW.data, qid=NEW.qid, pairs=[["Ann", "Bo"]]),
         "error", "positions of two rows of X"),
     # ---- relevance
     "words as grades": (
@@ -156,11 +156,11 @@ MISTAKES = {
         lambda folder: fit(model=str(folder / "model.json")), "error",
         "No such file"),
     "a classifier as the ranker": (
-        lambda _: fit(model=LogisticRegression()).score(NEW.data, NEW.target, NEW.qid)
-        > 0.6, "right", ""),
+        lambda _: fit(model=LogisticRegression()).score(
+            NEW.data, NEW.target, qid=NEW.qid) > 0.6, "right", ""),
     "a forest of classes as the ranker": (
         lambda _: fit(model=RandomForestClassifier(20, random_state=0)).score(
-            NEW.data, NEW.target, NEW.qid) > 0.6, "right", ""),
+            NEW.data, NEW.target, qid=NEW.qid) > 0.6, "right", ""),
     "prediction before `fit`": (
         lambda _: BALToR(Ridge()).predict(X), "error", "is not fitted yet"),
     "an unfitted model over partitions": (
@@ -170,12 +170,12 @@ MISTAKES = {
     "`coverage=0`": (lambda _: fit(coverage=0), "error", r"must be in \(0, 1\]"),
     "`delta=0.95`, meant as the confidence": (
         lambda _: RiskControlledRanker(Ridge(), max_risk=0.3, delta=0.95).fit(
-            X, Y, QID), "warning", "pass delta=0.05"),
+            X, Y, qid=QID), "warning", "pass delta=0.05"),
     "`max_risk=5`, in percent": (
-        lambda _: RiskControlledRanker(Ridge(), max_risk=5).fit(X, Y, QID), "error",
+        lambda _: RiskControlledRanker(Ridge(), max_risk=5).fit(X, Y, qid=QID), "error",
         "max_risk must be between 0 and 1"),
     "`alpha=0.001` with a dozen queries": (
-        lambda _: TopSetRanker(Ridge(), alpha=0.001).fit(X, Y, QID), "error",
+        lambda _: TopSetRanker(Ridge(), alpha=0.001).fit(X, Y, qid=QID), "error",
         "needs at least 999"),
     "a typing error in `tie_model=`": (
         lambda _: fit(tie_model="bradley-terry"), "error", "'bradley_terry'"),
@@ -185,12 +185,13 @@ MISTAKES = {
         lambda _: fit(loss=[[0, 1, 2], [1, 0, 1], [1, 1, 0]]), "error",
         "mirror-symmetric"),
     "a rule by name": (
-        lambda _: SelectiveRanker(Ridge(), rule="coverage").fit(X, Y, QID), "error",
+        lambda _: SelectiveRanker(Ridge(), rule="coverage").fit(X, Y, qid=QID), "error",
         r"such as Coverage\(0.8\)"),
     "`at_risk` of a ranker that certifies nothing": (
         lambda _: FITTED.at_risk(0.1), "error", "no attribute 'at_risk'"),
     "`set_params` after `fit`, then `report`": (
-        lambda _: fit().set_params(coverage=0.3).report(NEW.data, NEW.target, NEW.qid),
+        lambda _: fit().set_params(coverage=0.3).report(
+            NEW.data, NEW.target, qid=NEW.qid),
         "warning", "Fit again for the other"),
     # ---- scikit-learn
     "`qid=` to a Pipeline without routing": (
@@ -214,7 +215,8 @@ MISTAKES = {
     "answers about items by unknown names": (
         lambda _: review(("Ann", "Bo", "left")), "error", "Pass item_id="),
     "the model's questions passed as answers": (
-        lambda _: FITTED.review(NEW.data, NEW.qid, answers=ask().to_frame()), "error",
+        lambda _: FITTED.review(NEW.data, qid=NEW.qid, answers=ask().to_frame()),
+        "error",
         "whose label is the model's"),
     "questions saved as tasks.ods": (
         lambda folder: ask().to_tasks(folder / "tasks.ods"), "error", "Write a .csv"),

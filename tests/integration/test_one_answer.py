@@ -87,7 +87,7 @@ def check(seed):
     X, y, qid = problem(2 * seed + 1)
     pairs = [*pairs_one_by_one(y, qid)]
     query, left, right, truth = np.array(pairs).T
-    decisions = ranker.predict_pairs(X, qid)
+    decisions = ranker.predict_pairs(X, qid=qid)
     np.testing.assert_array_equal(decisions.left, left)
     np.testing.assert_array_equal(decisions.right, right)
     # The risk is the expected loss of the label, under the probabilities shown.
@@ -118,21 +118,25 @@ def check(seed):
     assert ranker.score(X, y, qid=qid) == pytest.approx(1 - mean, nan_ok=True, **APPROX)
     # Scorers, the display and the report.
     paid = 1 - np.where(accepted, spent, 0.3).mean()
-    assert selective_utility(0.3)(ranker, X, y, qid) == pytest.approx(paid, **APPROX)
+    assert selective_utility(0.3)(ranker, X, y, qid=qid) == pytest.approx(
+        paid, **APPROX
+    )
     everything = 1 - spent.mean()
-    assert accuracy_at_coverage(1.0)(ranker, X, y, qid) == pytest.approx(
+    assert accuracy_at_coverage(1.0)(ranker, X, y, qid=qid) == pytest.approx(
         everything, **APPROX
     )
     risk = decisions.risk
     area = -area_under(risk, spent)
-    assert neg_aurc_scorer(ranker, X, y, qid) == pytest.approx(area, rel=1e-9, abs=1e-9)
+    assert neg_aurc_scorer(ranker, X, y, qid=qid) == pytest.approx(
+        area, rel=1e-9, abs=1e-9
+    )
     upto = [spent[risk <= level].mean() for level in np.unique(risk)]
     shares = [(risk <= level).mean() for level in np.unique(risk)]
     kept = [s for s, mean in zip(shares, upto, strict=True) if mean <= 0.25]
-    assert coverage_at_risk(0.25)(ranker, X, y, qid) == pytest.approx(
+    assert coverage_at_risk(0.25)(ranker, X, y, qid=qid) == pytest.approx(
         max(kept, default=0.0), abs=1e-9
     )
-    shown = RiskCoverageDisplay.from_estimator(ranker, X, y, qid)
+    shown = RiskCoverageDisplay.from_estimator(ranker, X, y, qid=qid)
     plt.close(shown.figure_)
     assert shown.selective_risk[-1] == pytest.approx(spent.mean(), **APPROX)
     said = str(ranker.report(X, y, qid=qid))

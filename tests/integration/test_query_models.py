@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from doubles import FirstColumn
+from doubles import FirstColumn, named
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
@@ -90,10 +90,10 @@ WRAP = {
 def both(request):
     """A ranker around the model of queries, and one on features centred before."""
     wrap = WRAP[request.param]
-    fitted = wrap(OF_QUERY).fit(X[:, :1], Y, QID)
+    fitted = wrap(OF_QUERY).fit(X[:, :1], Y, qid=QID)
     if request.param == "near":  # distances are taken of the features themselves
         return fitted, None
-    return fitted, wrap(PLAIN).fit(centred(X, QID), Y, QID)
+    return fitted, wrap(PLAIN).fit(centred(X, QID), Y, qid=QID)
 
 
 def same_frames(frame, expected):
@@ -103,49 +103,51 @@ def same_frames(frame, expected):
 def test_every_method_of_a_ranker(both):
     ranker, plain = both
     here, there = X[:, :1], centred(X, QID)
-    np.testing.assert_array_equal(ranker.predict(here, QID), there[:, 0])
-    np.testing.assert_array_equal(ranker.decision_function(here, QID), there[:, 0])
-    pairs = ranker.predict_pairs(here, QID)
+    np.testing.assert_array_equal(ranker.predict(here, qid=QID), there[:, 0])
+    np.testing.assert_array_equal(ranker.decision_function(here, qid=QID), there[:, 0])
+    pairs = ranker.predict_pairs(here, qid=QID)
     some = pairs.left[:5], pairs.right[:5]
-    chosen = ranker.predict_pairs(here, QID, pairs=np.stack(some, axis=1))
+    chosen = ranker.predict_pairs(here, qid=QID, pairs=np.stack(some, axis=1))
     np.testing.assert_array_equal(chosen.label, pairs.label[:5])
-    total = sum(len(part) for part in ranker.iter_pairs(here, QID))
+    total = sum(len(part) for part in ranker.iter_pairs(here, qid=QID))
     assert total == len(pairs)
     if plain is None:
         return
     assert ranker.threshold_ == plain.threshold_
-    same_frames(pairs.to_frame(), plain.predict_pairs(there, QID).to_frame())
+    same_frames(pairs.to_frame(), plain.predict_pairs(there, qid=QID).to_frame())
     same_frames(
-        ranker.ranking(here, QID).to_frame(), plain.ranking(there, QID).to_frame()
+        ranker.ranking(here, qid=QID).to_frame(),
+        plain.ranking(there, qid=QID).to_frame(),
     )
     for name in ("rank_intervals", "abstain", "pair_proba", "conditional_risk"):
         np.testing.assert_array_equal(
-            getattr(ranker, name)(here, QID), getattr(plain, name)(there, QID)
+            getattr(ranker, name)(here, qid=QID),
+            getattr(plain, name)(there, qid=QID),
         )
     assert (
-        ranker.preference_graph(here, QID) != plain.preference_graph(there, QID)
+        ranker.preference_graph(here, qid=QID) != plain.preference_graph(there, qid=QID)
     ).nnz == 0
-    assert ranker.score(here, Y, QID) == plain.score(there, Y, QID)
+    assert ranker.score(here, Y, qid=QID) == plain.score(there, Y, qid=QID)
     assert (
-        ranker.evaluate(here, Y, QID).concordance
-        == plain.evaluate(there, Y, QID).concordance
+        ranker.evaluate(here, Y, qid=QID).concordance
+        == plain.evaluate(there, Y, qid=QID).concordance
     )
-    found = ranker.risk_profile(here, Y, QID).risk
-    np.testing.assert_array_equal(found, plain.risk_profile(there, Y, QID).risk)
+    found = ranker.risk_profile(here, Y, qid=QID).risk
+    np.testing.assert_array_equal(found, plain.risk_profile(there, Y, qid=QID).risk)
 
 
 @pytest.mark.slow
 def test_review_report_scorers_and_displays():
     ranker, plain = (
-        WRAP["budget"](OF_QUERY).fit(X[:, :1], Y, QID),
-        WRAP["budget"](PLAIN).fit(centred(X, QID), Y, QID),
+        WRAP["budget"](OF_QUERY).fit(X[:, :1], Y, qid=QID),
+        WRAP["budget"](PLAIN).fit(centred(X, QID), Y, qid=QID),
     )
     here, there = X[:, :1], centred(X, QID)
-    ask = ranker.review(here, QID).ask(5)
-    same_frames(ask.to_frame(), plain.review(there, QID).ask(5).to_frame())
+    ask = ranker.review(here, qid=QID).ask(5)
+    same_frames(ask.to_frame(), plain.review(there, qid=QID).ask(5).to_frame())
     new = make_ranking(n_queries=20, random_state=1)
-    report = ranker.report(new.data[:, :1], new.target, new.qid)
-    expected = plain.report(centred(new.data, new.qid), new.target, new.qid)
+    report = ranker.report(new.data[:, :1], new.target, qid=new.qid)
+    expected = plain.report(centred(new.data, new.qid), new.target, qid=new.qid)
     totals = [
         r.split("| loss per pair if")[1].split("\n")[0] for r in (report, expected)
     ]
@@ -172,31 +174,31 @@ def test_partitions_are_whole_queries():
         (here[:cut], Y[:cut], QID[:cut]),
         (here[cut:], Y[cut:], QID[cut:]),
     ]
-    whole = BALToR(OF_QUERY, coverage=0.6, random_state=0).fit(here, Y, QID)
+    whole = BALToR(OF_QUERY, coverage=0.6, random_state=0).fit(here, Y, qid=QID)
     ranker = calibrate(BALToR(OF_QUERY, coverage=0.6, random_state=0), parts)
     assert ranker.threshold_ == whole.threshold_
     totals = evaluate(ranker, parts)
-    assert totals.coverage == whole.evaluate(here, Y, QID).coverage
+    assert totals.coverage == whole.evaluate(here, Y, qid=QID).coverage
     frames = predict_pairs(ranker, parts)
     assert sum(frame["accepted"].sum() for frame in frames) == (
-        whole.predict_pairs(here, QID).accepted.sum()
+        whole.predict_pairs(here, qid=QID).accepted.sum()
     )
     places = pd.concat(ranking(ranker, parts))["score"].to_numpy()
-    np.testing.assert_array_equal(places, whole.ranking(here, QID).score)
+    np.testing.assert_array_equal(places, whole.ranking(here, qid=QID).score)
 
 
 def test_an_ensemble_over_partitions_and_under_every_rule():
     new = make_ranking(n_queries=40, random_state=1)
     items = new.data, new.target, new.qid
-    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, Y, QID)
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, Y, qid=QID)
     cut = np.flatnonzero(new.qid[0] == new.qid)[-1] + 1
     parts = [
         tuple(each[rows] for each in items) for rows in (slice(cut), slice(cut, None))
     ]
     for wrap in WRAP.values():
-        ranker = wrap(ensemble).fit(*items)
-        scores = ensemble.predict(new.data, new.qid)
-        np.testing.assert_array_equal(ranker.predict(new.data, new.qid), scores)
+        ranker = wrap(ensemble).fit(**named(*items))
+        scores = ensemble.predict(new.data, qid=new.qid)
+        np.testing.assert_array_equal(ranker.predict(new.data, qid=new.qid), scores)
         if isinstance(ranker, SelectiveRanker):
             found = calibrate(wrap(ensemble), parts)
             # The last bits of Ridge's product depend on the number of rows.
@@ -207,14 +209,15 @@ def test_an_ensemble_over_partitions_and_under_every_rule():
 def test_rankers_of_whole_queries(wrap):
     options = {"random_state": 0}
     options |= {"coverage": 0.5} if wrap is QueryRiskRanker else {"alpha": 0.3}
-    ranker = wrap(OF_QUERY, **options).fit(X[:, :1], Y, QID)
+    ranker = wrap(OF_QUERY, **options).fit(X[:, :1], Y, qid=QID)
     there = centred(X, QID)
-    plain = wrap(PLAIN, **options).fit(there, Y, QID)
+    plain = wrap(PLAIN, **options).fit(there, Y, qid=QID)
     name = "accept_queries" if wrap is QueryRiskRanker else "predict_set"
     np.testing.assert_array_equal(
-        getattr(ranker, name)(X[:, :1], QID), getattr(plain, name)(there, QID)
+        getattr(ranker, name)(X[:, :1], qid=QID),
+        getattr(plain, name)(there, qid=QID),
     )
-    np.testing.assert_array_equal(ranker.predict(X[:, :1], QID), there[:, 0])
+    np.testing.assert_array_equal(ranker.predict(X[:, :1], qid=QID), there[:, 0])
     with pytest.raises(ValueError, match=r"qid must be given, got None.*qid=0"):
         ranker.predict(X[:, :1])
 
@@ -228,8 +231,8 @@ class SquaredDistance(Centred):
 
 
 def test_comparisons_are_queries_of_two_items():
-    pairs = BALToR(OF_QUERY, random_state=0).fit(X[:, :1], Y, QID)
-    pairs = pairs.predict_pairs(X[:, :1], QID)
+    pairs = BALToR(OF_QUERY, random_state=0).fit(X[:, :1], Y, qid=QID)
+    pairs = pairs.predict_pairs(X[:, :1], qid=QID)
     sides = np.hstack([X[pairs.left, :1], X[pairs.right, :1]])[:400]
     label = np.sign(Y[pairs.left] - Y[pairs.right])[:400]
     model = SquaredDistance().fit(X, Y)
@@ -260,15 +263,15 @@ def test_without_queries(both):
     with pytest.raises(ValueError, match=message), pytest.warns(OneQueryWarning):
         BALToR(untrained).fit(X[:, :1], Y)
     # A scalar says that all rows are one query.
-    one = ranker.predict(here, 0)
+    one = ranker.predict(here, qid=0)
     np.testing.assert_array_equal(one, centred(here, [0, 0, 0])[:, 0])
 
 
 def test_other_models_are_called_as_before():
-    plain = BALToR(PLAIN, random_state=0).fit(X[:, :1], Y, QID)
+    plain = BALToR(PLAIN, random_state=0).fit(X[:, :1], Y, qid=QID)
     expected = X[:, 0]
     np.testing.assert_array_equal(plain.predict(X[:, :1]), expected)
-    np.testing.assert_array_equal(plain.predict(X[:, :1], QID), expected)
+    np.testing.assert_array_equal(plain.predict(X[:, :1], qid=QID), expected)
 
 
 @pytest.mark.usefixtures("routing")
@@ -277,7 +280,7 @@ def test_a_request_by_set_predict_request():
         __metadata_request__predict = {"qid": None}  # noqa: RUF012
 
         def predict(self, X, qid=None):
-            return np.asarray(X)[:, 0] if qid is None else super().predict(X, qid)
+            return np.asarray(X)[:, 0] if qid is None else super().predict(X, qid=qid)
 
     model, queries = OnRequest().fit(X, Y), group_queries(QID, len(QID))
     np.testing.assert_array_equal(score_items(model, X, queries), X[:, 0])

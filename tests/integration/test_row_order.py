@@ -50,26 +50,28 @@ CALLS = {
         lambda y: RANKER.score(X, y, qid=QID),
         lambda y: RANKER.report(X, y, qid=QID),
         lambda y: RANKER.risk_profile(X, y, qid=QID),
-        lambda y: RANKER.operating_points(X, y, QID, coverages=[0.5]),
+        lambda y: RANKER.operating_points(X, y, qid=QID, coverages=[0.5]),
         lambda y: RankIntervalDisplay.from_estimator(RANKER, X, y, qid=QID, query=0),
     ],
     "qid": [
         lambda qid: BALToR(Ridge(), random_state=0).fit(X, Y, qid=qid),
         lambda qid: ConstrainedLinearRanker(random_state=0).fit(X, Y, qid=qid),
         lambda qid: RANKER.evaluate(X, Y, qid=qid),
-        lambda qid: RANKER.ranking(X, qid),
-        lambda qid: RANKER.predict_pairs(X, qid),
+        lambda qid: RANKER.ranking(X, qid=qid),
+        lambda qid: RANKER.predict_pairs(X, qid=qid),
     ],
     "item_id": [
-        lambda names: RANKER.ranking(X, QID, item_id=names),
-        lambda names: RANKER.predict_pairs(X, QID, item_id=names),
-        lambda names: RANKER.iter_pairs(X, QID, item_id=names),
-        lambda names: RANKER.review(X, QID, item_id=names),
+        lambda names: RANKER.ranking(X, qid=QID, item_id=names),
+        lambda names: RANKER.predict_pairs(X, qid=QID, item_id=names),
+        lambda names: RANKER.iter_pairs(X, qid=QID, item_id=names),
+        lambda names: RANKER.review(X, qid=QID, item_id=names),
     ],
-    "sample_weight": [lambda weight: RANKER.evaluate(X, Y, QID, weight)],
+    "sample_weight": [
+        lambda weight: RANKER.evaluate(X, Y, qid=QID, sample_weight=weight)
+    ],
     "groups": [
         lambda groups: RISK.fit(X, Y, qid=QID, groups=groups),
-        lambda groups: RANKER.report(X, Y, QID, groups=groups),
+        lambda groups: RANKER.report(X, Y, qid=QID, groups=groups),
     ],
 }
 VALUES = {
@@ -121,14 +123,16 @@ def test_labels_of_samples_too():
 
 
 def test_where_labels_say_nothing_positions_count():
-    same = RANKER.evaluate(X, Y, QID).accuracy
+    same = RANKER.evaluate(X, Y, qid=QID).accuracy
     others = Y.set_axis(range(Y.size)[::-1])
-    assert RANKER.evaluate(X, others, QID).accuracy == same  # other labels
-    assert RANKER.evaluate(X, Y.tolist(), QID).accuracy == same  # no labels
+    assert RANKER.evaluate(X, others, qid=QID).accuracy == same  # other labels
+    assert RANKER.evaluate(X, Y.tolist(), qid=QID).accuracy == same  # no labels
     by_day = X.set_axis(pd.MultiIndex.from_arrays([QID, ROWS]))
-    assert RANKER.evaluate(by_day, Y, QID).accuracy == same  # another number of levels
+    assert (
+        RANKER.evaluate(by_day, Y, qid=QID).accuracy == same
+    )  # another number of levels
     with pytest.raises(ValueError, match=r"^y must have its rows in the order of X"):
-        RANKER.evaluate(by_day, turned(Y.set_axis(by_day.index)), QID)
+        RANKER.evaluate(by_day, turned(Y.set_axis(by_day.index)), qid=QID)
 
 
 def test_frames_that_were_not_collected():
@@ -176,7 +180,7 @@ def test_series_are_compared_where_features_have_no_labels(name):
 def test_indices_of_queries_that_repeat_are_compared_by_position():
     by_query = X.set_axis(QID.to_numpy())
     y = Y.set_axis(QID.to_numpy())
-    assert RANKER.evaluate(by_query, y, QID.to_numpy()).accuracy
+    assert RANKER.evaluate(by_query, y, qid=QID.to_numpy()).accuracy
     other = y.set_axis(np.roll(QID.to_numpy(), 1))
     with pytest.raises(ValueError, match=r"^y must have its rows in the order of X"):
-        RANKER.evaluate(by_query, other, QID.to_numpy())
+        RANKER.evaluate(by_query, other, qid=QID.to_numpy())

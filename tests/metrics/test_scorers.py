@@ -134,9 +134,11 @@ def test_coverage_at_risk_is_the_best_point_of_the_curve(ranker, data):
     args = (ranker, data.data, data.target, data.qid)
     for bound in (0.05, 0.1, 0.15):
         expected = max([0, *coverage[error <= bound]])
-        assert coverage_at_risk(bound)(*args) == expected
-    assert coverage_at_risk(1)(*args) == 1
-    assert coverage_at_risk(error[-1])(*args) == 1  # the bound itself is kept
+        assert coverage_at_risk(bound)(*args[:3], qid=args[3]) == expected
+    assert coverage_at_risk(1)(*args[:3], qid=args[3]) == 1
+    assert (
+        coverage_at_risk(error[-1])(*args[:3], qid=args[3]) == 1
+    )  # the bound itself is kept
 
 
 def test_coverage_at_risk_is_zero_where_no_coverage_keeps_the_bound():
@@ -149,7 +151,7 @@ def test_accuracy_and_auc_prefer_the_lowest_coverage_and_utility_does_not():
     train = make_ranking(n_queries=150, random_state=0)
     test = make_ranking(n_queries=150, random_state=1)
     ranker = BALToR(Ridge(), calibration_size=0.25, random_state=0).fit(
-        train.data, train.target, train.qid
+        train.data, train.target, qid=train.qid
     )
     grid = np.linspace(0.1, 1, 10)
     moved = [ranker.at_coverage(c) for c in grid]
@@ -195,9 +197,9 @@ def test_nothing_to_score_is_nan_with_a_warning(ranker, data, name):
 )
 def test_zero_division_is_returned_in_silence(ranker, data, make):
     args = (ranker, data.data[:2], data.target[:2], ["a", "b"])
-    assert make(0.5, zero_division=0)(*args) == 0
+    assert make(0.5, zero_division=0)(*args[:3], qid=args[3]) == 0
     with pytest.warns(UndefinedMetricWarning, match=make.__name__):
-        assert np.isnan(make(0.5)(*args))
+        assert np.isnan(make(0.5)(*args[:3], qid=args[3]))
     with pytest.raises(TypeError, match="zero_division must be"):
         make(0.5, zero_division="warn")
 
@@ -207,9 +209,9 @@ def test_utility_counts_abstentions_where_nothing_is_accepted(ranker, data):
     silent.fit(data.data, data.target, qid=data.qid)
     assert silent.coverage_ == 0
     args = (silent, data.data, data.target, data.qid)
-    assert selective_utility(0.3)(*args) == pytest.approx(0.7)
+    assert selective_utility(0.3)(*args[:3], qid=args[3]) == pytest.approx(0.7)
     with pytest.warns(UndefinedMetricWarning, match="selective_auc_scorer"):
-        assert np.isnan(selective_auc_scorer(*args))
+        assert np.isnan(selective_auc_scorer(*args[:3], qid=args[3]))
 
 
 # --- what is checked ------------------------------------------------------------
@@ -276,7 +278,7 @@ def test_unfitted_and_mismatched_inputs_are_refused(ranker, data, name):
 def test_scorers_print_pickle_and_copy(ranker, data, name):
     scorer = SCORERS[name]
     assert repr(scorer) == name
-    expected = scorer(ranker, data.data, data.target, data.qid)
+    expected = scorer(ranker, data.data, data.target, qid=data.qid)
     for other in (
         pickle.loads(pickle.dumps(scorer)),
         copy.deepcopy(scorer),

@@ -8,7 +8,7 @@ from itertools import combinations
 import matplotlib as mpl
 import numpy as np
 import pytest
-from doubles import FirstColumn, PredictOnly
+from doubles import FirstColumn, PredictOnly, named
 from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
@@ -26,14 +26,14 @@ def world(n_queries, seed):
     return data.utility[:, None], data.target, data.qid
 
 
-RANKER = BALToR(MODEL, coverage=0.6, random_state=0).fit(*world(200, 0))
+RANKER = BALToR(MODEL, coverage=0.6, random_state=0).fit(**named(*world(200, 0)))
 START = Monitor.of(RANKER)
 
 
 def week(monitor, ranker=RANKER, n_days=5, factor=1.0, first=1, n_queries=20):
     for k in range(first, first + n_days):
         X, _, qid = world(n_queries, k)
-        monitor = monitor.update(ranker, factor * X, qid, day=f"day {k}")
+        monitor = monitor.update(ranker, factor * X, qid=qid, day=f"day {k}")
     return monitor
 
 
@@ -58,9 +58,9 @@ def answered(questions, X, y, qid, *, wrong=0.0, seed=0):
 def test_ordinary_days_raise_no_alarm_and_shrunken_scores_do(name):
     ranker = {
         "baltor": RANKER,
-        "cost": CostAbstainer(MODEL, cost=0.3).fit(*world(200, 0)),
+        "cost": CostAbstainer(MODEL, cost=0.3).fit(**named(*world(200, 0))),
         "risk": RiskControlledRanker(MODEL, max_risk=0.3, random_state=0).fit(
-            *world(400, 0)
+            **named(*world(400, 0))
         ),
     }[name]
     monitor = week(Monitor.of(ranker), ranker)
@@ -79,28 +79,28 @@ def test_alarms_of_rankers_are_seldom_false():
     alarms = 0
     for seed in range(200):
         ranker = BALToR(MODEL, coverage=0.6, random_state=0)
-        ranker.fit(*world(60, 10_000 + 7 * seed))
+        ranker.fit(**named(*world(60, 10_000 + 7 * seed)))
         monitor = Monitor.of(ranker, random_state=seed)
         X, _, qid = world(200, 20_000 + 7 * seed)
-        alarms += monitor.update(ranker, X, qid, day="all").alarm
+        alarms += monitor.update(ranker, X, qid=qid, day="all").alarm
     assert alarms / 200 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
 
 
 def test_half_a_day_twice_is_a_day_and_the_same_day_is_refused():
     X, _, qid = world(20, 1)
-    monitor = START.update(RANKER, X, qid, day="monday")
+    monitor = START.update(RANKER, X, qid=qid, day="monday")
     with pytest.raises(ValueError, match=r"names a new day, got 'monday'"):
-        monitor.update(RANKER, X, qid, day="monday")
+        monitor.update(RANKER, X, qid=qid, day="monday")
     with pytest.raises(ValueError, match=r"must be a text that names a new day, got 3"):
-        monitor.update(RANKER, X, qid, day=3)
-    both = monitor.update(RANKER, X, qid, day="tuesday")
+        monitor.update(RANKER, X, qid=qid, day=3)
+    both = monitor.update(RANKER, X, qid=qid, day="tuesday")
     assert both.counts[0].sum() == 200 + 40 - (200 - START.counts[0].sum())
 
 
 def test_the_state_is_json_and_small():
     monitor = week(START, n_days=30)
     X, y, qid = world(40, 99)
-    monitor, questions = monitor.audit(RANKER, X, qid, day="d", n=5)
+    monitor, questions = monitor.audit(RANKER, X, qid=qid, day="d", n=5)
     assert len(questions) == 5
     text = json.dumps(monitor.to_dict())
     assert len(text) < 10_000
@@ -115,11 +115,11 @@ def test_the_state_is_json_and_small():
 
 def test_an_audit_asks_about_accepted_pairs_of_different_queries():
     X, _, qid = world(40, 99)
-    _, questions = START.audit(RANKER, X, qid, day="d", n=10)
+    _, questions = START.audit(RANKER, X, qid=qid, day="d", n=10)
     assert len(questions) == 10
     assert np.unique(questions.qid).size == 10
     assert questions.accepted.all()
-    _, all_of_them = START.audit(RANKER, X, qid, day="d", n=1000)
+    _, all_of_them = START.audit(RANKER, X, qid=qid, day="d", n=1000)
     np.testing.assert_array_equal(all_of_them.left[:10], questions.left)
     _, none = START.audit(RANKER, X[:1], day="d", n=10)
     assert len(none) == 0
@@ -145,7 +145,7 @@ def audited(wrong, n_rounds=6, sides=False):
     monitor = START
     for k in range(n_rounds):
         X, y, qid = world(60, 300 + k)
-        monitor, questions = monitor.audit(RANKER, X, qid, day=f"d{k}", n=60)
+        monitor, questions = monitor.audit(RANKER, X, qid=qid, day=f"d{k}", n=60)
         answers = answered(questions, X, y, qid, wrong=wrong, seed=k)
         if sides:
             turned = {"left": "right", "right": "left", "same": "same"}
@@ -190,11 +190,13 @@ def uneven(n_queries, seed):
 def test_an_audit_weighs_decided_pairs_as_its_bound_does(wrong, most, least):
     alarms = []
     for seed in range(30):
-        ranker = BALToR(MODEL, coverage=0.5, random_state=0).fit(*uneven(300, seed))
+        ranker = BALToR(MODEL, coverage=0.5, random_state=0).fit(
+            **named(*uneven(300, seed))
+        )
         monitor = Monitor.of(ranker, random_state=seed)
         for k in range(10):
             X, y, qid = uneven(60, 10**6 + 100 * seed + k)
-            monitor, asked = monitor.audit(ranker, X, qid, day=f"d{k}", n=60)
+            monitor, asked = monitor.audit(ranker, X, qid=qid, day=f"d{k}", n=60)
             answers = answered(asked, X, y, qid, wrong=wrong, seed=100 * seed + k)
             monitor = monitor.judge(ranker, answers)
         alarms.append(monitor.alarm)
@@ -206,13 +208,15 @@ def test_an_alarm_says_what_moved_from_what_to_what():
     assert np.isnan(START.moved["mean risk"][1])
     assert START.message == "without labels nothing moved"
     X, _, qid = world(60, 77)
-    monitor = START.update(RANKER, X / 2, qid, day="broken")
+    monitor = START.update(RANKER, X / 2, qid=qid, day="broken")
     assert 50 < monitor.since[0] <= 60
     before, since = monitor.moved["share abstained"]
-    assert since == pytest.approx(RANKER.abstain(X / 2, qid).mean(), abs=0.05)
+    assert since == pytest.approx(RANKER.abstain(X / 2, qid=qid).mean(), abs=0.05)
     assert before == pytest.approx(1 - RANKER.coverage_, abs=0.05)
     before, since = monitor.moved["mean risk"]
-    assert since == pytest.approx(RANKER.conditional_risk(X / 2, qid).mean(), abs=0.02)
+    assert since == pytest.approx(
+        RANKER.conditional_risk(X / 2, qid=qid).mean(), abs=0.02
+    )
     assert before < since
     assert f"mean risk {before:.3g} to {since:.3g}" in monitor.message
     assert ": share abstained" in monitor.message  # which moved more
@@ -221,7 +225,7 @@ def test_an_alarm_says_what_moved_from_what_to_what():
 
 def test_answers_must_be_to_questions_that_were_drawn():
     X, y, qid = world(40, 99)
-    monitor, questions = START.audit(RANKER, X, qid, day="d", n=5)
+    monitor, questions = START.audit(RANKER, X, qid=qid, day="d", n=5)
     answers = answered(questions, X, y, qid)
     own = {**answers[0], "qid": answers[0]["qid"].removeprefix("d: ")}
     for wrong in (own, {**answers[0], "right": "none"}):
@@ -243,19 +247,20 @@ def test_answers_must_be_to_questions_that_were_drawn():
 def test_answers_of_one_day_are_never_about_pairs_of_another():
     # Each day the queries are called 0, 1, ... and its items by their rows.
     X, y, qid = world(60, 99)
-    first, asked = START.audit(RANKER, X, qid, day="monday", n=60)
-    both = first.audit(RANKER, *world(60, 98)[::2], day="tuesday", n=60)[0]
+    first, asked = START.audit(RANKER, X, qid=qid, day="monday", n=60)
+    other = world(60, 98)
+    both = first.audit(RANKER, other[0], qid=other[2], day="tuesday", n=60)[0]
     answers = answered(asked, X, y, qid)
     assert both.judge(RANKER, answers).bets == first.judge(RANKER, answers).bets
     assert len(both.asked) > len(first.asked) == len(asked)
     # Questions of the first day stay open while the second day is answered.
     X, y, qid = world(60, 98)
-    both, asked = first.audit(RANKER, X, qid, day="tuesday", n=60)
+    both, asked = first.audit(RANKER, X, qid=qid, day="tuesday", n=60)
     late = both.judge(RANKER, answered(asked, X, y, qid))
     assert late.asked == first.asked
     assert late.judge(RANKER, answers).asked == {}
     with pytest.raises(ValueError, match=r"day must be .* a new day, got 'monday'"):
-        late.audit(RANKER, X, qid, day="monday")
+        late.audit(RANKER, X, qid=qid, day="monday")
     _, one = START.audit(RANKER, X[:9], day="monday")
     assert set(one.qid) <= {"monday"}
 
@@ -264,14 +269,14 @@ def test_answers_of_one_day_are_never_about_pairs_of_another():
 def test_the_number_of_queries_is_a_positive_integer(n, error):
     X, _, qid = world(20, 99)
     with pytest.raises(error, match="n must be"):
-        START.audit(RANKER, X, qid, day="d", n=n)
+        START.audit(RANKER, X, qid=qid, day="d", n=n)
 
 
 def test_judge_takes_the_tables_that_review_takes(tmp_path):
     pd = pytest.importorskip("pandas")
     X, y, qid = world(40, 99)
     names = np.array([f"item {row}" for row in range(len(X))])
-    monitor, asked = START.audit(RANKER, X, qid, day="d", n=40, item_id=names)
+    monitor, asked = START.audit(RANKER, X, qid=qid, day="d", n=40, item_id=names)
     sign = np.sign(y[asked.left] - y[asked.right]).astype(int)
     frame = pd.DataFrame(asked.to_dicts())[["qid", "left_id", "right_id"]]
     words = frame.assign(label=np.array(["same", "left", "right"])[sign])
@@ -302,13 +307,13 @@ def test_a_model_that_was_fitted_again_is_noticed():
     ranker = BALToR(model, random_state=0).fit(X, y, qid=qid)
     monitor = Monitor.of(ranker)
     again = pickle.loads(pickle.dumps(ranker))
-    assert monitor.update(again, X, qid, day="d").days.keys() == {"d"}
+    assert monitor.update(again, X, qid=qid, day="d").days.keys() == {"d"}
     model.fit(X, y + 3 * X[:, 0])
     with pytest.raises(ValueError, match="fitted or calibrated again since, it or its"):
-        monitor.update(ranker, X, qid, day="d")
+        monitor.update(ranker, X, qid=qid, day="d")
     own = PredictOnly(np.arange(float(len(X))))  # takes only these items
     ranker = BALToR(own, random_state=0, prefit=True).fit(X, y, qid=qid)
-    assert Monitor.of(ranker).update(ranker, X, qid, day="d").probe == []
+    assert Monitor.of(ranker).update(ranker, X, qid=qid, day="d").probe == []
 
 
 def test_states_and_pickles_of_another_version_say_so():
@@ -324,15 +329,15 @@ def test_states_and_pickles_of_another_version_say_so():
 
 def test_the_bound_is_what_was_certified_or_what_was_measured():
     options = {"max_risk": 0.25, "random_state": 0, "bound": "loss"}
-    ranker = RiskControlledRanker(MODEL, **options).fit(*world(400, 0))
+    ranker = RiskControlledRanker(MODEL, **options).fit(**named(*world(400, 0)))
     monitor = Monitor.of(ranker)
     assert (monitor.bound, monitor.draws) == (0.25, 0)
     # A bound for pairs is about another quantity than the audit watches.
     pairs = {"weighting": "pairs", "largest_query": 20}
-    ranker = RiskControlledRanker(MODEL, **options | pairs).fit(*world(400, 0))
+    ranker = RiskControlledRanker(MODEL, **options | pairs).fit(**named(*world(400, 0)))
     assert Monitor.of(ranker).bound < 0.2
     X, y, qid = world(200, 0)
-    risk = RANKER.evaluate(X, y, qid)
+    risk = RANKER.evaluate(X, y, qid=qid)
     some = risk.pairs > 0
     share = risk.accepted[some] / risk.pairs[some]
     mean = (risk.loss[some] / risk.pairs[some]).sum() / share.sum()
@@ -340,7 +345,7 @@ def test_the_bound_is_what_was_certified_or_what_was_measured():
 
 
 CERTIFIED = RiskControlledRanker(MODEL, max_risk=0.12, random_state=0)
-CERTIFIED.fit(*world(400, 0))
+CERTIFIED.fit(**named(*world(400, 0)))
 
 
 def test_a_certified_discordance_is_watched_as_such():
@@ -361,7 +366,7 @@ def test_a_certified_discordance_is_watched_as_such():
 def test_an_audit_of_the_discordance_asks_about_any_pairs():
     X, _, qid = world(60, 99)
     monitor = Monitor.of(CERTIFIED)
-    _, asked = monitor.audit(CERTIFIED, X, qid, day="d", n=40)
+    _, asked = monitor.audit(CERTIFIED, X, qid=qid, day="d", n=40)
     queries, counts = np.unique(asked.qid, return_counts=True)
     assert queries.size == 40
     sizes = np.array([(qid == int(name.split(": ")[1])).sum() for name in queries])
@@ -397,7 +402,7 @@ def test_drawn_pairs_that_differ_have_the_discordance_of_their_query(n_drawn):
 
 def test_a_query_counts_when_all_its_questions_are_answered():
     X, y, qid = world(60, 99)
-    monitor, asked = Monitor.of(CERTIFIED).audit(CERTIFIED, X, qid, day="d", n=1)
+    monitor, asked = Monitor.of(CERTIFIED).audit(CERTIFIED, X, qid=qid, day="d", n=1)
     answers = answered(asked, X, y, qid)
     assert len(answers) > 1
     first = monitor.judge(CERTIFIED, answers[:1])
@@ -427,7 +432,7 @@ def test_nothing_is_asked_where_nothing_is_decided():
     X, _, qid = world(40, 99)
     with pytest.warns(UserWarning, match="No threshold could be certified"):
         none = CERTIFIED.at_risk(0.001)
-    _, asked = Monitor.of(none).audit(none, X, qid, day="d")
+    _, asked = Monitor.of(none).audit(none, X, qid=qid, day="d")
     assert len(asked) == 0
 
 
@@ -445,14 +450,16 @@ def of_two_kinds(n_queries, seed):
 @pytest.mark.parametrize(("wrong", "most", "least"), [(0.0, 0.17, 0), (0.2, 1, 0.9)])
 def test_an_audit_weighs_differing_pairs_as_the_certificate_does(wrong, most, least):
     ranker = RiskControlledRanker(MODEL, max_risk=0.35, random_state=0)
-    ranker = ranker.fit(*of_two_kinds(400, 0))
-    true = ranker.evaluate(*of_two_kinds(5000, 1)).discordance_interval("queries")[0]
+    ranker = ranker.fit(**named(*of_two_kinds(400, 0)))
+    true = ranker.evaluate(**named(*of_two_kinds(5000, 1))).discordance_interval(
+        "queries"
+    )[0]
     alarms = []
     for seed in range(30):
         monitor = replace(Monitor.of(ranker, random_state=seed), bound=true)
         for k in range(10):
             X, y, qid = of_two_kinds(60, 10**6 + 100 * seed + k)
-            monitor, asked = monitor.audit(ranker, X, qid, day=f"d{k}", n=60)
+            monitor, asked = monitor.audit(ranker, X, qid=qid, day=f"d{k}", n=60)
             answers = answered(asked, X, y, qid, wrong=wrong, seed=100 * seed + k)
             monitor = monitor.judge(ranker, answers)
         alarms.append(monitor.alarm)
@@ -480,7 +487,7 @@ def test_answers_that_raise_an_alarm_belong_to_the_last_day():
         (START, "before the first day"),
         (week(START, n_days=2), "day 2"),
     ):
-        monitor, asked = start.audit(RANKER, X, qid, day="d", n=60)
+        monitor, asked = start.audit(RANKER, X, qid=qid, day="d", n=60)
         monitor = monitor.judge(RANKER, answered(asked, X, y, qid, wrong=1.0))
         assert monitor.peaks[1] > 20 > monitor.peaks[0]
         assert monitor.message.startswith(f"alarm since {since}: ")
@@ -490,11 +497,11 @@ def test_answers_that_raise_an_alarm_belong_to_the_last_day():
 
 
 def test_another_ranker_is_refused():
-    other = BALToR(MODEL, coverage=0.6, random_state=0).fit(*world(200, 5))
+    other = BALToR(MODEL, coverage=0.6, random_state=0).fit(**named(*world(200, 5)))
     X, _, qid = world(20, 1)
     for call in (
-        lambda: START.update(other, X, qid, day="x"),
-        lambda: START.audit(RANKER.at_coverage(0.5), X, qid, day="d"),
+        lambda: START.update(other, X, qid=qid, day="x"),
+        lambda: START.audit(RANKER.at_coverage(0.5), X, qid=qid, day="d"),
         lambda: START.judge(other, []),
     ):
         with pytest.raises(ValueError, match="must be the one that is watched"):
@@ -520,10 +527,12 @@ def _close_figures():
 def watched(n_days):
     data = make_ranking(60, random_state=0)
     X, y, qid = data.utility[:, None], data.target, data.qid
-    ranker = BALToR(FirstColumn().fit(None, None), random_state=0).fit(X, y, qid)
+    ranker = BALToR(FirstColumn().fit(None, None), random_state=0).fit(X, y, qid=qid)
     monitor = Monitor.of(ranker, delta=0.1)
     for day in range(n_days):
-        monitor = monitor.update(ranker, X[qid < 5] / 2, qid[qid < 5], day=f"$ {day}")
+        monitor = monitor.update(
+            ranker, X[qid < 5] / 2, qid=qid[qid < 5], day=f"$ {day}"
+        )
     return monitor
 
 

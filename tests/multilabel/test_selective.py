@@ -67,8 +67,8 @@ def test_it_is_baltor_on_the_items(data, ranker):
     fitted = ranker.estimator_
     whole = SelectiveMultilabelRanker(fitted).fit(X, y)
     items = to_items(fitted.decision_function(X), y)
-    by_hand.fit(items.X, items.y, items.qid)
-    mine, theirs = whole.predict_pairs(X), by_hand.predict_pairs(items.X, items.qid)
+    by_hand.fit(items.X, items.y, qid=items.qid)
+    mine, theirs = whole.predict_pairs(X), by_hand.predict_pairs(items.X, qid=items.qid)
     for name in ("left", "right", "qid", "label", "accepted", "risk", "proba"):
         assert np.array_equal(getattr(mine, name), getattr(theirs, name))
     assert whole.threshold_ == by_hand.threshold_

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from doubles import FirstColumn
+from doubles import FirstColumn, named
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
@@ -134,18 +134,18 @@ def test_partitions_change_nothing(name, n_parts, monkeypatch):
     parts = split(labelled(150, seed=n_parts), n_parts, seed=n_parts)
     ranker = RANKERS[name]
     ranker = clone(ranker).set_params(estimator=MODEL, random_state=0)
-    expected = ranker.fit(*joined(parts))
+    expected = ranker.fit(**named(*joined(parts)))
     found = calibrate(ranker, parts)
     assert_same(fitted_numbers(found), fitted_numbers(expected))
     np.testing.assert_array_equal(found.coverage_interval_, expected.coverage_interval_)
     assert_same(vars(found._fit_rows), vars(expected._fit_rows))
     *rows, qid = labelled(40, seed=99)
     new = (*rows, np.char.add("new ", qid))
-    decided, wanted = (r.predict_pairs(new[0], new[2]) for r in (found, expected))
+    decided, wanted = (r.predict_pairs(new[0], qid=new[2]) for r in (found, expected))
     for column in ("label", "accepted", "risk", "proba"):
         np.testing.assert_array_equal(getattr(decided, column), getattr(wanted, column))
     totals = evaluate(found, split(new, n_parts, seed=1))
-    wanted = expected.evaluate(*joined(split(new, n_parts, seed=1)))
+    wanted = expected.evaluate(**named(*joined(split(new, n_parts, seed=1))))
     assert_same(vars(totals), vars(wanted))
 
 
@@ -186,7 +186,7 @@ def test_what_is_summed_and_searched_is_the_same(name):
     y = np.clip(np.floor(score + rng.logistic(size=qid.size)), 0, 4)
     parts = split((score[:, None], y, qid), LARGE[name], seed=1)
     ranker = clone(RANKERS[name]).set_params(estimator=MODEL, random_state=0)
-    expected, found = ranker.fit(*joined(parts)), calibrate(ranker, parts)
+    expected, found = ranker.fit(**named(*joined(parts))), calibrate(ranker, parts)
     assert expected.n_pairs_ > 1 << 22 or name == "certified"
     assert_same(fitted_numbers(found), fitted_numbers(expected))
     for coverage in (0.02, 0.5, 0.97) if hasattr(ranker, "at_coverage") else ():
@@ -200,7 +200,7 @@ def test_what_is_summed_and_searched_is_the_same(name):
 def test_a_saved_ranker_is_an_ordinary_one(name):
     parts = split(labelled(100, seed=5), 3, seed=5)
     ranker = clone(RANKERS[name]).set_params(estimator=MODEL, random_state=0)
-    expected = ranker.fit(*joined(parts))
+    expected = ranker.fit(**named(*joined(parts)))
     saved = pickle.loads(pickle.dumps(calibrate(ranker, parts)))
     X, y, qid = labelled(30, seed=6)
     moved = [
@@ -209,9 +209,9 @@ def test_a_saved_ranker_is_an_ordinary_one(name):
     ]
     assert_same(*map(fitted_numbers, moved))
     np.testing.assert_array_equal(*(each.coverage_interval_ for each in moved))
-    asked = [each.review(X, qid).ask(9) for each in (expected, saved)]
+    asked = [each.review(X, qid=qid).ask(9) for each in (expected, saved)]
     pd.testing.assert_frame_equal(*(each.to_frame() for each in asked))
-    pages = [str(each.report(X, y, qid)) for each in (expected, saved)]
+    pages = [str(each.report(X, y, qid=qid)) for each in (expected, saved)]
     one, other = (re.sub(r"T\d\d:\d\d:\d\d", "", page) for page in pages)
     assert one == other
 

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from doubles import FirstColumn
+from doubles import FirstColumn, named
 from partitions.test_calibrate import (
     assert_same,
     fitted_numbers,
@@ -164,7 +164,7 @@ def test_the_ranker_that_was_passed_stays_as_it_was(stage):
 def calibrated_as_fitted(parts):
     """Return a ranker that is what fit gives on all rows."""
     ranker = BALToR(MODEL, random_state=0)
-    expected, found = ranker.fit(*joined(parts)), calibrate(ranker, parts)
+    expected, found = ranker.fit(**named(*joined(parts))), calibrate(ranker, parts)
     assert_same(fitted_numbers(found), fitted_numbers(expected))
     return found
 
@@ -287,7 +287,7 @@ def test_ids_of_any_type_name_whole_queries(first, second):
     X0, y0, qid0 = labelled(40, seed=1)
     ranker = BALToR(MODEL).fit(X0, y0, qid=qid0)
     found = partitions.evaluate(ranker, parts)
-    expected = ranker.evaluate(X[:20], y[:20], both)
+    expected = ranker.evaluate(X[:20], y[:20], qid=both)
     np.testing.assert_array_equal(found.accepted, expected.accepted)
     assert [len(each) for each in partitions.ranking(ranker, parts)] == [9, 11]
 
@@ -337,7 +337,7 @@ def test_weights_are_a_column(named):
     if named:
         X, X0 = features, pd.DataFrame(X0).rename(columns=str)
     ranker = BALToR(MODEL).fit(X0, y0, qid=qid0)
-    expected = ranker.evaluate(X, y, qid, weight)
+    expected = ranker.evaluate(X, y, qid=qid, sample_weight=weight)
     frame = features.assign(y=y, q=qid, w=weight)
     half = np.isin(qid, pd.unique(qid)[:20])
     names = {"label": "y", "qid": "q", "sample_weight": "w"}

@@ -258,7 +258,7 @@ MIXED = [3, "3", ("a", 1), 2.5, b"x", True, frozenset("z"), 10**30]
     ids=["texts", "empty partitions", "no row", "mixed", *["1,000"] * 2, "arrays"],
 )
 def test_whole_queries_in_consecutive_rows_pass(partitions):
-    assert check_partitions(frames(*partitions), "q") is None
+    assert check_partitions(frames(*partitions), qid="q") is None
     assert check_partitions(arrays(*partitions)) is None
 
 
@@ -267,7 +267,7 @@ def test_a_query_in_two_partitions_is_named_with_their_numbers(value):
     partitions = [[7.25], [7.5, value], [], [value]]
     message = "each query in one partition, got query "
     for check in (
-        lambda: check_partitions(frames(*partitions), "q"),
+        lambda: check_partitions(frames(*partitions), qid="q"),
         lambda: check_partitions(arrays(*partitions)),
     ):
         with pytest.raises(ValueError, match=message) as info:
@@ -277,12 +277,12 @@ def test_a_query_in_two_partitions_is_named_with_their_numbers(value):
 
 def test_the_first_query_that_comes_again_is_named():
     with pytest.raises(ValueError, match="query 'b' in partitions 0 and 2"):
-        check_partitions(frames("ab", "c", "bac"), "q")
+        check_partitions(frames("ab", "c", "bac"), qid="q")
 
 
 def test_a_query_whose_rows_lie_apart_is_named_with_its_partition():
     for check in (
-        lambda: check_partitions(frames("a", "bbcb"), "q"),
+        lambda: check_partitions(frames("a", "bbcb"), qid="q"),
         lambda: check_partitions(arrays("a", "bbcb")),
     ):
         with pytest.raises(ValueError, match=r"'b' in partition 1 .* Sort each"):
@@ -291,15 +291,15 @@ def test_a_query_whose_rows_lie_apart_is_named_with_its_partition():
 
 def test_a_split_query_is_named_before_one_whose_rows_lie_apart():
     with pytest.raises(ValueError, match="query 'c' in partitions 1 and 2"):
-        check_partitions(frames("aba", "ccdc", "c"), "q")
+        check_partitions(frames("aba", "ccdc", "c"), qid="q")
 
 
 def test_frames_of_polars_and_numpy_ids():
     polars = pytest.importorskip("polars")
     good = [polars.DataFrame({"q": [1, 1]}), polars.DataFrame({"q": [2]})]
-    assert check_partitions(good, "q") is None
+    assert check_partitions(good, qid="q") is None
     with pytest.raises(ValueError, match="query 1 in partitions 0 and 2"):
-        check_partitions([*good, polars.DataFrame({"q": [1]})], "q")
+        check_partitions([*good, polars.DataFrame({"q": [1]})], qid="q")
     assert check_partitions([([[1.0]], [0], np.array(["a"], object))]) is None
 
 
@@ -314,14 +314,14 @@ def test_a_scalar_is_the_query_of_a_whole_partition():
 def test_missing_ids_are_refused(missing):
     message = "partition 1: qid must not be missing, got .* at row 1"
     with pytest.raises(ValueError, match=message):
-        check_partitions(frames("ab", ["c", missing]), "q")
+        check_partitions(frames("ab", ["c", missing]), qid="q")
     with pytest.raises(ValueError, match=message):
         check_partitions(arrays("ab", ["c", missing]))
 
 
 def test_ids_must_be_hashable():
     with pytest.raises(TypeError, match="partition 0: qid must hold hashable values"):
-        check_partitions(frames([["a"], ["b"]]), "q")
+        check_partitions(frames([["a"], ["b"]]), qid="q")
 
 
 def test_arrays_of_other_lengths_are_refused():
@@ -336,28 +336,28 @@ def test_the_queries_must_be_given():
     with pytest.raises(ValueError, match=message):
         check_partitions([([[1.0]], [0], None)])
     with pytest.raises(ValueError, match="must hold frames, not tuples"):
-        check_partitions(arrays("ab"), "q")
+        check_partitions(arrays("ab"), qid="q")
     with pytest.raises(ValueError, match=r"partition 1: .* one column 'q'"):
-        check_partitions([*frames("ab"), pd.DataFrame({"f": [1]})], "q")
+        check_partitions([*frames("ab"), pd.DataFrame({"f": [1]})], qid="q")
 
 
 def test_parquet_is_checked_by_reading_its_queries_alone(tmp_path):
     pytest.importorskip("pyarrow")
     pd.concat(frames("aab", "bc")).to_parquet(tmp_path / "1.parquet")
-    assert check_partitions(tmp_path, "q") is None
+    assert check_partitions(tmp_path, qid="q") is None
     pd.concat(frames("ca")).to_parquet(tmp_path / "2.parquet")
     with pytest.raises(ValueError, match=r"query 'a' in .* sort the rows by 'q'"):
-        check_partitions(tmp_path, "q")
+        check_partitions(tmp_path, qid="q")
 
 
 def test_what_mends_a_dask_frame():
     split = dask_frame(*frames("abab", "cbca"))
     with pytest.raises(ValueError, match=r"Call frame\.shuffle\(on=qid\)"):
-        check_partitions(split, "q")
+        check_partitions(split, qid="q")
     whole = split.shuffle(on="q").map_partitions(lambda part: part.sort_values("q"))
-    assert check_partitions(whole, "q") is None
+    assert check_partitions(whole, qid="q") is None
     mixed = dask_frame(*frames("abab", "c"))
     with pytest.raises(ValueError, match=r"part\.sort_values\(qid\)"):
-        check_partitions(mixed, "q")
+        check_partitions(mixed, qid="q")
     in_order = mixed.map_partitions(lambda part: part.sort_values("q"))
-    assert check_partitions(in_order, "q") is None
+    assert check_partitions(in_order, qid="q") is None

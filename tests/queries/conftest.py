@@ -1,7 +1,7 @@
 """Past and new queries of a ranker whose score is in the data already."""
 
 import pytest
-from doubles import FirstColumn
+from doubles import FirstColumn, named
 from queries.drawn import draw_queries
 
 from skrank_abstain.queries import QueryRiskRanker, TopSetRanker
@@ -24,9 +24,9 @@ def new():
 
 @pytest.fixture(scope="session")
 def sets(model, past):
-    return TopSetRanker(model, random_state=0).fit(*past)
+    return TopSetRanker(model, random_state=0).fit(**named(*past))
 
 
 @pytest.fixture(scope="session")
 def half(model, past):
-    return QueryRiskRanker(model, coverage=0.5, random_state=0).fit(*past)
+    return QueryRiskRanker(model, coverage=0.5, random_state=0).fit(**named(*past))

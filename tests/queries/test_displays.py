@@ -3,6 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
+from doubles import named
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -29,11 +30,11 @@ def closed():
 
 def test_a_curve_of_sets_passes_through_those_of_the_ranker(sets, new):
     X, y, qid = new
-    display = TopSetDisplay.from_estimator(sets, X, y, qid)
+    display = TopSetDisplay.from_estimator(sets, X, y, qid=qid)
     differ = np.array([np.ptp(y[qid == q]) > 0 for q in np.unique(qid)])
     size, coverage = display.point
-    assert size == pytest.approx(sets.set_sizes(X, qid)[differ].mean())
-    assert coverage == sets.score(X, y, qid)
+    assert size == pytest.approx(sets.set_sizes(X, qid=qid)[differ].mean())
+    assert coverage == sets.score(X, y, qid=qid)
     assert (np.diff(display.size) >= 0).all()
     assert (np.diff(display.coverage) >= 0).all()
     at = display.size <= size + 1e-9
@@ -44,11 +45,11 @@ def test_a_curve_of_sets_passes_through_those_of_the_ranker(sets, new):
 
 
 def test_a_curve_of_the_first_is_their_share_in_the_sets(model, past, new):
-    ranker = TopSetRanker(model, k=3, alpha=0.2, random_state=0).fit(*past)
+    ranker = TopSetRanker(model, k=3, alpha=0.2, random_state=0).fit(**named(*past))
     X, y, qid = new
-    display = TopSetDisplay.from_estimator(ranker, X, y, qid)
+    display = TopSetDisplay.from_estimator(ranker, X, y, qid=qid)
     size, coverage = display.point
-    assert coverage == pytest.approx(ranker.score(X, y, qid))
+    assert coverage == pytest.approx(ranker.score(X, y, qid=qid))
     at = display.size <= size + 1e-9
     assert display.coverage[at][-1] == pytest.approx(coverage)
     queries = [np.flatnonzero(qid == q) for q in np.unique(qid)]
@@ -66,7 +67,7 @@ def test_a_curve_of_the_first_is_their_share_in_the_sets(model, past, new):
 
 def test_fixed_numbers_of_items_are_counted_one_by_one(sets, new):
     X, y, qid = new
-    display = TopSetDisplay.from_estimator(sets, X, y, qid)
+    display = TopSetDisplay.from_estimator(sets, X, y, qid=qid)
     queries = [np.flatnonzero(qid == q) for q in np.unique(qid)]
     queries = [rows for rows in queries if np.ptp(y[rows]) > 0]
     for k in (1, 3):
@@ -78,10 +79,10 @@ def test_fixed_numbers_of_items_are_counted_one_by_one(sets, new):
 
 def test_a_curve_of_queries_is_their_mean_loss_by_risk(half, new):
     X, y, qid = new
-    display = QueryRiskDisplay.from_estimator(half, X, y, qid)
-    found = half.query_metric(X, y, qid)
+    display = QueryRiskDisplay.from_estimator(half, X, y, qid=qid)
+    found = half.query_metric(X, y, qid=qid)
     known = ~np.isnan(found)
-    loss = 1 - found[known][np.argsort(half.query_risk(X, qid)[known])]
+    loss = 1 - found[known][np.argsort(half.query_risk(X, qid=qid)[known])]
     prefix = np.cumsum(loss) / np.arange(1, loss.size + 1)
     np.testing.assert_allclose(display.selective_risk, prefix)
     np.testing.assert_allclose(
@@ -89,14 +90,14 @@ def test_a_curve_of_queries_is_their_mean_loss_by_risk(half, new):
     )
     assert display.aurc == pytest.approx(prefix.mean())
     assert display.line_.get_label() == f"QueryRiskRanker (AURC = {display.aurc:.3f})"
-    assert neg_query_aurc_scorer(half, X, y, qid) == pytest.approx(-prefix.mean())
+    assert neg_query_aurc_scorer(half, X, y, qid=qid) == pytest.approx(-prefix.mean())
     assert "ndcg@10" in display.ax_.get_ylabel()
 
 
 def test_the_scorer_of_sets_is_their_mean_size(sets, new):
     X, y, qid = new
     found = neg_set_size_scorer(sets, X, y, qid=qid)
-    assert found == -sets.set_sizes(X, qid).mean()
+    assert found == -sets.set_sizes(X, qid=qid).mean()
     assert repr(neg_set_size_scorer) == "neg_set_size_scorer"
     assert repr(neg_query_aurc_scorer) == "neg_query_aurc_scorer"
 
@@ -105,7 +106,7 @@ def test_several_rankers_share_axes(sets, half, new):
     X, y, qid = new
     for display, ranker in ((TopSetDisplay, sets), (QueryRiskDisplay, half)):
         pipeline = make_pipeline(FunctionTransformer(), ranker)
-        one = display.from_estimator(pipeline, X, y, qid, name="one")
+        one = display.from_estimator(pipeline, X, y, qid=qid, name="one")
         other = one.plot(one.ax_, name="other")
         colours = {line.get_color() for line in one.ax_.lines[::1]}
         assert other.ax_ is one.ax_
@@ -117,11 +118,11 @@ def test_several_rankers_share_axes(sets, half, new):
 def test_nothing_to_draw_is_an_error(sets, half, new, past, model):
     X, y, qid = new
     with pytest.raises(ValueError, match="y must differ within a query"):
-        TopSetDisplay.from_estimator(sets, X, 0 * y, qid)
+        TopSetDisplay.from_estimator(sets, X, 0 * y, qid=qid)
     with pytest.raises(ValueError, match="y must have a query with a relevant item"):
-        QueryRiskDisplay.from_estimator(half, X, 0 * y, qid)
+        QueryRiskDisplay.from_estimator(half, X, 0 * y, qid=qid)
     with pytest.warns(UndefinedMetricWarning, match="AURC over queries is undefined"):
-        assert np.isnan(neg_query_aurc_scorer(half, X, 0 * y, qid))
-    pairs = BALToR(model).fit(*past)
+        assert np.isnan(neg_query_aurc_scorer(half, X, 0 * y, qid=qid))
+    pairs = BALToR(model).fit(**named(*past))
     with pytest.raises(TypeError, match="which has predict_set"):
-        TopSetDisplay.from_estimator(pairs, X, y, qid)
+        TopSetDisplay.from_estimator(pairs, X, y, qid=qid)

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from doubles import named
 from queries.drawn import PIPELINES_ROUTE
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -30,10 +31,10 @@ BOTH = pytest.mark.parametrize(
 @BOTH
 def test_it_is_saved_and_cloned(model, past, new, ranker, own, method):
     X, _, qid = new
-    fitted = ranker(model, **own, random_state=0).fit(*past)
+    fitted = ranker(model, **own, random_state=0).fit(**named(*past))
     loaded = pickle.loads(pickle.dumps(fitted))
-    found = getattr(fitted, method)(X, qid)
-    np.testing.assert_array_equal(getattr(loaded, method)(X, qid), found)
+    found = getattr(fitted, method)(X, qid=qid)
+    np.testing.assert_array_equal(getattr(loaded, method)(X, qid=qid), found)
     assert own.items() <= clone(fitted).get_params().items()
     with pytest.raises(NotFittedError):
         getattr(ranker(Ridge(), **own), method)(X)
@@ -53,14 +54,14 @@ def test_routing_hands_on_the_queries_of_a_pipeline(past, routing, ranker, own, 
 
 @BOTH
 def test_a_verbose_fit_prints_one_line(model, past, capsys, ranker, own, method):
-    fitted = ranker(model, **own, random_state=0, verbose=1).fit(*past)
+    fitted = ranker(model, **own, random_state=0, verbose=1).fit(**named(*past))
     line = f"[{ranker.__name__}] calibrated on {fitted.n_queries_} queries: threshold "
     assert capsys.readouterr().out.startswith(line)
 
 
 @pytest.fixture(scope="module")
 def rankers(model, past, sets, half):
-    sure = QueryRiskRanker(model, max_risk=0.3, random_state=0).fit(*past)
+    sure = QueryRiskRanker(model, max_risk=0.3, random_state=0).fit(**named(*past))
     return {"sets": sets, "half": half, "sure": sure}
 
 
@@ -78,8 +79,8 @@ def as_row(part, whole):
 def test_a_page_of_sets_says_what_was_measured(rankers, new, tmp_path):
     X, y, qid = new
     site = np.where(qid % 2, "north", "south")
-    page = rankers["sets"].report(X, y, qid, groups=site)
-    found = rankers["sets"].evaluate(X, y, qid)
+    page = rankers["sets"].report(X, y, qid=qid, groups=site)
+    found = rankers["sets"].evaluate(X, y, qid=qid)
     assert page.startswith("# TopSetRanker: report\n")
     assert "with a probability of at least 0.9" in page
     known = ~np.isnan(found.holds_best)
@@ -98,8 +99,8 @@ def test_a_page_of_sets_says_what_was_measured(rankers, new, tmp_path):
 
 def test_a_page_of_lists_says_what_was_measured(rankers, new):
     X, y, qid = new
-    page = rankers["sure"].report(X, y, qid)
-    found = rankers["sure"].evaluate(X, y, qid)
+    page = rankers["sure"].report(X, y, qid=qid)
+    found = rankers["sure"].evaluate(X, y, qid=qid)
     assert "CERTIFIED. With a probability of at least 0.9" in page
     known = ~np.isnan(found.metric)
     value, interval = row_of(page, "one minus ndcg@10, accepted queries")
@@ -110,7 +111,7 @@ def test_a_page_of_lists_says_what_was_measured(rankers, new):
         f"{found.coverage:.4f}"
     )
     assert f"{(~known).sum()} queries hold no relevant item" in page
-    assert "Nothing: the share of" in rankers["half"].report(X, y, qid)
+    assert "Nothing: the share of" in rankers["half"].report(X, y, qid=qid)
 
 
 @pytest.mark.parametrize("name", ["sets", "half", "sure"])
@@ -134,18 +135,18 @@ def test_parameters_set_after_fit_change_nothing_and_are_named(
     rankers, new, name, params, got
 ):
     ranker = copy.copy(rankers[name])
-    before, score = ranker.report(*new), ranker.score(*new)
+    before, score = ranker.report(**named(*new)), ranker.score(**named(*new))
     ranker.set_params(**params)
-    assert ranker.score(*new) == score
+    assert ranker.score(**named(*new)) == score
     with pytest.warns(UserWarning, match=rf"Parameters were set after fit.*{got}"):
-        after = ranker.report(*new)
+        after = ranker.report(**named(*new))
     assert "\n## Warnings\n\n- parameters were set after fit" in after
     assert before.split("## In short")[1] == after.split("## In short")[1]
 
 
 def test_rows_that_fit_got_are_found(rankers, past):
     with pytest.warns(UserWarning, match="items of this report were in the calib"):
-        page = rankers["sets"].report(*past)
+        page = rankers["sets"].report(**named(*past))
     assert "\n## Warnings\n" in page
 
 
@@ -153,5 +154,5 @@ def test_few_queries_are_a_warning_on_the_page(rankers, new):
     few = new[2] < 5
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        page = rankers["sets"].report(*(part[few] for part in new))
+        page = rankers["sets"].report(**named(*(part[few] for part in new)))
     assert "queries: 5; with fewer than 30" in page

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from doubles import named
 from queries.drawn import draw_queries
 from sklearn.exceptions import UndefinedMetricWarning
 
@@ -22,13 +23,13 @@ METRICS = ["ndcg@10", "mrr", "precision@3"]
 def test_half_of_the_queries_are_accepted(half, past, new):
     X, _, qid = past
     assert half.coverage_ == 0.5
-    assert half.accept_queries(X, qid).mean() == 0.5
+    assert half.accept_queries(X, qid=qid).mean() == 0.5
     assert (half.n_queries_, half.n_tuning_queries_) == (200, 0)
     assert not half.certified_
-    found = half.accept_queries(new[0], new[2])
+    found = half.accept_queries(new[0], qid=new[2])
     assert found.shape == (60,)
     np.testing.assert_array_equal(
-        found, half.query_risk(new[0], new[2]) <= half.threshold_
+        found, half.query_risk(new[0], qid=new[2]) <= half.threshold_
     )
 
 
@@ -41,9 +42,9 @@ def test_queries_without_a_relevant_item_are_counted(half, past):
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_risk_is_what_the_grades_expect(model, past, new, metric):
     ranker = QueryRiskRanker(model, metric=metric, coverage=0.5, random_state=0)
-    ranker.fit(*past)
+    ranker.fit(**named(*past))
     X, _, qid = new
-    risk, tie_model = ranker.query_risk(X, qid), ranker.tie_model_
+    risk, tie_model = ranker.query_risk(X, qid=qid), ranker.tie_model_
     values = tie_model.transform(X[:, 0], group_queries(qid, qid.size), None)
     for k in range(0, 60, 10):
         rows = np.flatnonzero(qid == k)
@@ -64,17 +65,20 @@ def test_a_risk_is_what_the_grades_expect(model, past, new, metric):
 @pytest.mark.parametrize("metric", METRICS)
 def test_accepted_lists_are_better(model, past, metric):
     ranker = QueryRiskRanker(model, metric=metric, coverage=0.3, random_state=0)
-    ranker.fit(*past)
+    ranker.fit(**named(*past))
     X, y, qid = draw_queries(500, 2)
-    found, accepted = ranker.query_metric(X, y, qid), ranker.accept_queries(X, qid)
+    found, accepted = (
+        ranker.query_metric(X, y, qid=qid),
+        ranker.accept_queries(X, qid=qid),
+    )
     known = ~np.isnan(found)
     assert found[accepted & known].mean() > found[~accepted & known].mean() + 0.05
-    assert ranker.score(X, y, qid) == pytest.approx(found[accepted & known].mean())
+    assert ranker.score(X, y, qid=qid) == pytest.approx(found[accepted & known].mean())
 
 
 def test_metrics_of_queries_are_those_of_their_lists(half, new):
     X, y, qid = new
-    found = half.query_metric(X, y, qid)
+    found = half.query_metric(X, y, qid=qid)
     queries = group_queries(qid, qid.size)
     metric, gains = ListMetric.parse("ndcg@10"), gains_of(y, "exponential")
     np.testing.assert_array_equal(
@@ -87,36 +91,36 @@ def test_metrics_of_queries_are_those_of_their_lists(half, new):
 def test_a_score_weighs_queries_by_their_items(half, new):
     X, y, qid = new
     weight = np.random.default_rng(0).uniform(size=qid.size)
-    found, accepted = half.query_metric(X, y, qid), half.accept_queries(X, qid)
+    found, accepted = half.query_metric(X, y, qid=qid), half.accept_queries(X, qid=qid)
     used = np.flatnonzero(accepted & ~np.isnan(found))
     means = [weight[qid == q].mean() for q in used]
     expected = np.average(found[used], weights=means)
-    assert half.score(X, y, qid, sample_weight=weight) == pytest.approx(expected)
+    assert half.score(X, y, qid=qid, sample_weight=weight) == pytest.approx(expected)
 
 
 def test_risks_do_not_depend_on_the_batch_or_the_order_of_rows(half, new):
     X, _, qid = new
-    risk = half.query_risk(X, qid)
+    risk = half.query_risk(X, qid=qid)
     order = np.lexsort((np.random.default_rng(0).permutation(qid.size), qid))
-    np.testing.assert_array_equal(half.query_risk(X[order], qid[order]), risk)
+    np.testing.assert_array_equal(half.query_risk(X[order], qid=qid[order]), risk)
     one = qid == 7
     np.testing.assert_array_equal(half.query_risk(X[one]), risk[[7]])
 
 
 def test_a_coverage_of_one_accepts_every_query(model, past, new):
-    ranker = QueryRiskRanker(model, coverage=1.0).fit(*past)
+    ranker = QueryRiskRanker(model, coverage=1.0).fit(**named(*past))
     assert ranker.coverage_ == 1
-    assert ranker.accept_queries(new[0], new[2]).all()
+    assert ranker.accept_queries(new[0], qid=new[2]).all()
 
 
 def test_a_bound_is_certified_on_queries_used_for_nothing_else(model, past):
-    ranker = QueryRiskRanker(model, max_risk=0.3, random_state=0).fit(*past)
+    ranker = QueryRiskRanker(model, max_risk=0.3, random_state=0).fit(**named(*past))
     assert (ranker.n_tuning_queries_, ranker.n_queries_) == (60, 140)
     assert ranker.certified_
     assert 0.2 < ranker.coverage_ <= 1
     X, y, qid = draw_queries(1000, 5)
-    assert 1 - ranker.score(X, y, qid) <= 0.3
-    looser = QueryRiskRanker(model, max_risk=0.35, random_state=0).fit(*past)
+    assert 1 - ranker.score(X, y, qid=qid) <= 0.3
+    looser = QueryRiskRanker(model, max_risk=0.35, random_state=0).fit(**named(*past))
     assert looser.threshold_ >= ranker.threshold_
 
 
@@ -124,12 +128,12 @@ def test_a_bound_that_cannot_be_kept_accepts_nothing(model, past, new):
     ranker = QueryRiskRanker(model, max_risk=0.02, random_state=0)
     message = r"No threshold could be certified for max_risk=0.02 at .* on every query"
     with pytest.warns(UserWarning, match=message):
-        ranker.fit(*past)
+        ranker.fit(**named(*past))
     assert not ranker.certified_
     assert (ranker.threshold_, ranker.coverage_) == (-np.inf, 0)
-    assert not ranker.accept_queries(new[0], new[2]).any()
+    assert not ranker.accept_queries(new[0], qid=new[2]).any()
     with pytest.warns(UndefinedMetricWarning, match="no accepted query has a relevant"):
-        assert np.isnan(ranker.score(*new))
+        assert np.isnan(ranker.score(**named(*new)))
 
 
 @pytest.mark.slow
@@ -140,8 +144,8 @@ def test_a_certified_bound_fails_in_at_most_delta_of_the_draws(model):
     broken = []
     for seed in range(60):
         ranker = QueryRiskRanker(model, max_risk=0.25, delta=0.2, random_state=seed)
-        ranker.fit(*draw_queries(120, seed))
-        broken.append(ranker.certified_ and 1 - ranker.score(X, y, qid) > 0.25)
+        ranker.fit(**named(*draw_queries(120, seed)))
+        broken.append(ranker.certified_ and 1 - ranker.score(X, y, qid=qid) > 0.25)
     assert np.mean(broken) <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 60)
 
 
@@ -150,13 +154,16 @@ def test_gains_of_ones_own_decide_what_is_relevant(model, past, new):
     real = y + np.random.default_rng(0).uniform(0, 0.5, y.size)
     ranker = QueryRiskRanker(model, coverage=0.5, random_state=0)
     with pytest.raises(ValueError, match=r"whole grades .* Pass gain='linear'"):
-        ranker.fit(X, real, qid)
-    ranker.set_params(gain=np.floor, metric="mrr").fit(X, real, qid)
+        ranker.fit(X, real, qid=qid)
+    ranker.set_params(gain=np.floor, metric="mrr").fit(X, real, qid=qid)
     whole = QueryRiskRanker(model, coverage=0.5, metric="mrr", gain="linear")
-    whole.fit(X, y, qid)
+    whole.fit(X, y, qid=qid)
     assert ranker.n_irrelevant_queries_ == whole.n_irrelevant_queries_ > 0
     # Ten grades of real numbers say what the three whole ones do.
-    one, other = ranker.query_risk(*new[::2]), whole.query_risk(*new[::2])
+    one, other = (
+        ranker.query_risk(new[0], qid=new[2]),
+        whole.query_risk(new[0], qid=new[2]),
+    )
     assert np.corrcoef(one, other)[0, 1] > 0.9
 
 
@@ -175,7 +182,7 @@ def test_gains_of_ones_own_decide_what_is_relevant(model, past, new):
 )
 def test_bad_values_are_named(model, past, params, message):
     with pytest.raises(ValueError, match=message):
-        QueryRiskRanker(model, **params).fit(*past)
+        QueryRiskRanker(model, **params).fit(**named(*past))
 
 
 def test_tuning_queries_need_a_relevant_item(model):
@@ -185,7 +192,7 @@ def test_tuning_queries_need_a_relevant_item(model):
         pytest.warns(UserWarning, match="All items have the same relevance"),
         pytest.raises(ValueError, match="y must give at least one of the queries"),
     ):
-        QueryRiskRanker(model, max_risk=0.5).fit(X, y, qid)
+        QueryRiskRanker(model, max_risk=0.5).fit(X, y, qid=qid)
 
 
 def test_lists_of_one_item_are_accepted_together(model):
@@ -199,7 +206,7 @@ def test_lists_of_one_item_are_accepted_together(model):
 
 def test_another_coverage_takes_the_threshold_of_a_new_fit(half, model, past, new):
     other = half.at_coverage(0.8)
-    again = QueryRiskRanker(model, coverage=0.8, random_state=0).fit(*past)
+    again = QueryRiskRanker(model, coverage=0.8, random_state=0).fit(**named(*past))
     assert other.threshold_ == again.threshold_ > half.threshold_
     assert other.coverage_ == again.coverage_
     assert (other.coverage, half.coverage) == (0.8, 0.5)
@@ -212,9 +219,9 @@ def test_another_coverage_takes_the_threshold_of_a_new_fit(half, model, past, ne
 
 
 def test_another_bound_takes_the_threshold_of_a_new_fit(model, past):
-    ranker = QueryRiskRanker(model, max_risk=0.3, random_state=0).fit(*past)
+    ranker = QueryRiskRanker(model, max_risk=0.3, random_state=0).fit(**named(*past))
     other = ranker.at_risk(0.35)
-    again = QueryRiskRanker(model, max_risk=0.35, random_state=0).fit(*past)
+    again = QueryRiskRanker(model, max_risk=0.35, random_state=0).fit(**named(*past))
     assert other.threshold_ == again.threshold_
     assert other.certified_
     half = ranker.at_coverage(0.5)
@@ -225,10 +232,10 @@ def test_another_bound_takes_the_threshold_of_a_new_fit(model, past):
 
 def test_the_share_that_tunes_is_a_parameter(model, past):
     ranker = QueryRiskRanker(model, max_risk=0.3, tuning_size=0.5, random_state=0)
-    ranker.fit(*past)
+    ranker.fit(**named(*past))
     assert (ranker.n_tuning_queries_, ranker.n_queries_) == (100, 100)
     with pytest.raises(ValueError, match=r"tuning_size must be in \(0, 1\), got 1"):
-        ranker.set_params(tuning_size=1.0).fit(*past)
+        ranker.set_params(tuning_size=1.0).fit(**named(*past))
 
 
 def test_a_bound_holds_in_every_group_at_once(model):
@@ -237,20 +244,20 @@ def test_a_bound_holds_in_every_group_at_once(model):
     X[:, 0] += np.where(qid % 2, np.random.default_rng(0).normal(0, 2, qid.size), 0)
     ranker = QueryRiskRanker(model, max_risk=0.25, random_state=0)
     site = np.where(qid % 2, "odd", "even")
-    mixed = ranker.fit(X, y, qid).coverage_
+    mixed = ranker.fit(X, y, qid=qid).coverage_
     assert ranker.n_group_queries_ == {None: ranker.n_queries_}
-    ranker.fit(X, y, qid, groups=site)
+    ranker.fit(X, y, qid=qid, groups=site)
     assert ranker.n_group_queries_ == {"even": 210, "odd": 210}
     assert ranker.coverage_ < mixed
-    accepted = ranker.accept_queries(X, qid)
-    loss = 1 - ranker.query_metric(X, y, qid)
+    accepted = ranker.accept_queries(X, qid=qid)
+    loss = 1 - ranker.query_metric(X, y, qid=qid)
     for odd in (0, 1):
         own = accepted & (np.arange(600) % 2 == odd)
         assert np.nanmean(loss[own]) < 0.25
     with pytest.raises(ValueError, match="groups must be None with coverage"):
-        QueryRiskRanker(model, coverage=0.5).fit(X, y, qid, groups=site)
+        QueryRiskRanker(model, coverage=0.5).fit(X, y, qid=qid, groups=site)
     with pytest.raises(ValueError, match="groups must be the same for all items"):
-        ranker.fit(X, y, qid, groups=np.arange(y.size))
+        ranker.fit(X, y, qid=qid, groups=np.arange(y.size))
 
 
 def test_a_group_without_a_relevant_item_certifies_nothing(model, past):
@@ -258,17 +265,17 @@ def test_a_group_without_a_relevant_item_certifies_nothing(model, past):
     y = np.where(qid % 4 == 0, 0, y)
     ranker = QueryRiskRanker(model, max_risk=0.3, random_state=0)
     with pytest.warns(UserWarning, match=r"in each group, and True has 0"):
-        ranker.fit(X, y, qid, groups=qid % 4 == 0)
+        ranker.fit(X, y, qid=qid, groups=qid % 4 == 0)
     assert not ranker.certified_
 
 
 def test_lists_of_labelled_queries(half, new):
     X, y, qid = new
     weight = np.random.default_rng(0).uniform(size=y.size)
-    found = half.evaluate(X, y, qid, sample_weight=weight)
-    np.testing.assert_array_equal(found.accepted, half.accept_queries(X, qid))
-    np.testing.assert_array_equal(found.metric, half.query_metric(X, y, qid))
-    np.testing.assert_array_equal(found.risk, half.query_risk(X, qid))
+    found = half.evaluate(X, y, qid=qid, sample_weight=weight)
+    np.testing.assert_array_equal(found.accepted, half.accept_queries(X, qid=qid))
+    np.testing.assert_array_equal(found.metric, half.query_metric(X, y, qid=qid))
+    np.testing.assert_array_equal(found.risk, half.query_risk(X, qid=qid))
     known = ~np.isnan(found.metric)
     both, w = known & found.accepted, found.weight
     assert 0 < both.sum() < known.sum() < 60
@@ -277,4 +284,4 @@ def test_lists_of_labelled_queries(half, new):
     mean = np.average(1 - found.metric[known], weights=w[known])
     assert found.full_risk == pytest.approx(mean)
     assert found.coverage == pytest.approx(np.average(found.accepted, weights=w))
-    assert half.score(X, y, qid, weight) == 1 - found.selective_risk
+    assert half.score(X, y, qid=qid, sample_weight=weight) == 1 - found.selective_risk

@@ -9,6 +9,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 import pytest
 import sklearn
+from doubles import named
 from hypothesis import given
 from hypothesis import strategies as st
 from queries.drawn import draw_queries
@@ -181,7 +182,7 @@ def test_queries_are_divided_by_purpose(sets, past):
 
 def test_a_set_is_what_its_threshold_says(sets, new):
     X, _, qid = new
-    inside, sizes = sets.predict_set(X, qid), sets.set_sizes(X, qid)
+    inside, sizes = sets.predict_set(X, qid=qid), sets.set_sizes(X, qid=qid)
     assert inside.dtype == bool
     assert sizes.dtype == np.int64
     tie_model = sets.tie_model_
@@ -201,29 +202,32 @@ def test_a_set_is_what_its_threshold_says(sets, new):
 
 def test_score_is_the_share_of_sets_with_a_best_item(sets, new):
     X, y, qid = new
-    inside = sets.predict_set(X, qid)
+    inside = sets.predict_set(X, qid=qid)
     hits = [
         (inside & (y == y[qid == q].max()))[qid == q].any()
         for q in np.unique(qid)
         if np.ptp(y[qid == q]) > 0
     ]
-    assert sets.score(X, y, qid) == np.mean(hits)
+    assert sets.score(X, y, qid=qid) == np.mean(hits)
     assert len(hits) < 60
     weight = np.random.default_rng(0).uniform(size=qid.size)
     some = [q for q in np.unique(qid) if np.ptp(y[qid == q]) > 0]
     means = [weight[qid == q].mean() for q in some]
-    found = sets.score(X, y, qid, sample_weight=weight)
+    found = sets.score(X, y, qid=qid, sample_weight=weight)
     assert found == pytest.approx(np.average(hits, weights=means))
 
 
 @pytest.fixture(scope="session")
 def first_three(model, past):
-    return TopSetRanker(model, k=3, alpha=0.1, random_state=0).fit(*past)
+    return TopSetRanker(model, k=3, alpha=0.1, random_state=0).fit(**named(*past))
 
 
 def test_a_set_of_the_first_is_as_many_items_of_every_query(first_three, past, new):
     X, y, qid = new
-    inside, found = first_three.predict_set(X, qid), first_three.evaluate(X, y, qid)
+    inside, found = (
+        first_three.predict_set(X, qid=qid),
+        first_three.evaluate(X, y, qid=qid),
+    )
     for number, query in enumerate(np.unique(qid)):
         rows = np.flatnonzero(qid == query)
         n = rows.size
@@ -238,7 +242,7 @@ def test_a_set_of_the_first_is_as_many_items_of_every_query(first_three, past, n
             open_places = 3 - (y[rows] > lowest).sum()
             held = (above.size + min(tied.size, open_places)) / 3
         np.testing.assert_allclose(found.holds_best[number], held)
-    assert found.share == first_three.score(X, y, qid) > 0.8
+    assert found.share == first_three.score(X, y, qid=qid) > 0.8
     # No query is spent on a tie model that changes no place.
     left_out = [
         (past[2] == q).sum() <= 3 or np.ptp(past[1][past[2] == q]) == 0
@@ -247,13 +251,13 @@ def test_a_set_of_the_first_is_as_many_items_of_every_query(first_three, past, n
     assert first_three.n_tuning_queries_ == 0
     assert first_three.n_equal_queries_ == sum(left_out)
     assert first_three.n_queries_ == 200 - sum(left_out)
-    page = first_three.report(X, y, qid)
+    page = first_three.report(X, y, qid=qid)
     assert f"| share of the first 3 in a set | {found.share:.4f} |" in page
     assert "misses at most a share 0.1 of its first 3" in page
     learns = clone(first_three).set_params(tie_model="feature_aware_relevance")
-    assert learns.fit(*past).n_tuning_queries_ == 30
+    assert learns.fit(**named(*past)).n_tuning_queries_ == 30
     with pytest.raises(ValueError, match="k must be at least 1, got 0"):
-        clone(first_three).set_params(k=0).fit(*past)
+        clone(first_three).set_params(k=0).fit(**named(*past))
 
 
 @pytest.mark.slow
@@ -264,8 +268,10 @@ def test_a_new_set_misses_at_most_the_share_promised(model, k, n_queries):
     held = []
     for seed in range(150):
         past = draw_queries(n_queries, seed, largest=25)
-        ranker = TopSetRanker(model, k=k, alpha=0.2, random_state=seed).fit(*past)
-        held.append(ranker.score(*population))
+        ranker = TopSetRanker(model, k=k, alpha=0.2, random_state=seed).fit(
+            **named(*past)
+        )
+        held.append(ranker.score(**named(*population)))
     error = np.std(held) / np.sqrt(len(held))
     assert np.mean(held) > 0.8 - 2 * error
 
@@ -273,8 +279,8 @@ def test_a_new_set_misses_at_most_the_share_promised(model, k, n_queries):
 def test_a_smaller_alpha_makes_larger_sets(model, past, new):
     sets = [
         TopSetRanker(model, alpha=alpha, random_state=0)
-        .fit(*past)
-        .predict_set(*new[::2])
+        .fit(**named(*past))
+        .predict_set(new[0], qid=new[2])
         for alpha in (0.4, 0.2, 0.05)
     ]
     for smaller, larger in pairwise(sets):
@@ -284,18 +290,20 @@ def test_a_smaller_alpha_makes_larger_sets(model, past, new):
 
 def test_sets_do_not_depend_on_the_batch_or_the_order_of_rows(sets, new):
     X, _, qid = new
-    inside = sets.predict_set(X, qid)
+    inside = sets.predict_set(X, qid=qid)
     order = np.random.default_rng(0).permutation(qid.size)
-    np.testing.assert_array_equal(sets.predict_set(X[order], qid[order]), inside[order])
+    np.testing.assert_array_equal(
+        sets.predict_set(X[order], qid=qid[order]), inside[order]
+    )
     one = qid == 7
     np.testing.assert_array_equal(sets.predict_set(X[one]), inside[one])
 
 
 def test_equal_scores_come_in_together(model, past, new):
     X, y, qid = past
-    ranker = TopSetRanker(model, random_state=0).fit(np.round(X), y, qid)
+    ranker = TopSetRanker(model, random_state=0).fit(np.round(X), y, qid=qid)
     X, _, qid = new
-    inside, score = ranker.predict_set(np.round(X), qid), np.round(X[:, 0])
+    inside, score = ranker.predict_set(np.round(X), qid=qid), np.round(X[:, 0])
     for query in np.unique(qid):
         own = qid == query
         assert score[own & inside].min() > score[own & ~inside].max(initial=-np.inf)
@@ -315,8 +323,8 @@ def test_a_new_set_holds_a_best_item_as_often_as_promised(model, n_queries):
     share = []
     for seed in range(150):
         past = draw_queries(n_queries, seed)
-        ranker = TopSetRanker(model, alpha=0.2, random_state=seed).fit(*past)
-        share.append(ranker.score(*population))
+        ranker = TopSetRanker(model, alpha=0.2, random_state=seed).fit(**named(*past))
+        share.append(ranker.score(**named(*population)))
     error = np.std(share) / np.sqrt(len(share))
     assert np.mean(share) > 0.8 - 2 * error
 
@@ -325,11 +333,11 @@ def test_features_may_be_looked_at(model, past, new):
     X, y, qid = past
     X = np.column_stack([X, y + np.random.default_rng(0).normal(size=y.size)])
     ranker = TopSetRanker(model, tie_model="feature_aware_relevance", random_state=0)
-    ranker.fit(X[:, [0, 2]], y, qid)
+    ranker.fit(X[:, [0, 2]], y, qid=qid)
     X, y, qid = new
     assert ranker.tie_model_.weights_[1] > 0
     better = np.column_stack([X[:, 0], y])
-    assert ranker.set_sizes(better, qid).mean() < 4
+    assert ranker.set_sizes(better, qid=qid).mean() < 4
 
 
 @pytest.mark.filterwarnings("ignore:The scores do not agree")
@@ -351,9 +359,9 @@ def test_a_column_may_name_the_queries(model, past, new):
     frame = np.column_stack([X, qid])
     ranker = TopSetRanker(model, qid_col=2, random_state=0).fit(frame, y)
     X, _, qid = new
-    other = TopSetRanker(model, random_state=0).fit(*past)
+    other = TopSetRanker(model, random_state=0).fit(**named(*past))
     np.testing.assert_array_equal(
-        ranker.set_sizes(np.column_stack([X, qid])), other.set_sizes(X, qid)
+        ranker.set_sizes(np.column_stack([X, qid])), other.set_sizes(X, qid=qid)
     )
 
 
@@ -369,15 +377,15 @@ def test_a_column_may_name_the_queries(model, past, new):
 )
 def test_bad_values_are_named(model, past, params, message):
     with pytest.raises(ValueError, match=message):
-        TopSetRanker(model, **params).fit(*past)
+        TopSetRanker(model, **params).fit(**named(*past))
 
 
 @pytest.mark.parametrize("tie_model", ["bradley_terry", "isotonic_difference"])
 def test_a_model_of_differences_knows_nothing_of_a_list(model, past, tie_model):
     with pytest.raises(ValueError, match="tie_model must be one of 'graded_relevance'"):
-        TopSetRanker(model, tie_model=tie_model).fit(*past)
+        TopSetRanker(model, tie_model=tie_model).fit(**named(*past))
     with pytest.raises(TypeError, match="tie_model must be a model of grades"):
-        TopSetRanker(model, tie_model=BradleyTerry()).fit(*past)
+        TopSetRanker(model, tie_model=BradleyTerry()).fit(**named(*past))
 
 
 def test_too_few_queries_are_an_error_that_counts_them(model):
@@ -385,10 +393,10 @@ def test_too_few_queries_are_an_error_that_counts_them(model):
     with pytest.raises(
         ValueError, match=r"at least 9 calibration queries .* got \d of"
     ):
-        TopSetRanker(model, tuning_size=0.3).fit(X, y, qid)
+        TopSetRanker(model, tuning_size=0.3).fit(X, y, qid=qid)
     two = GradedRelevance(max_grades=2)
     ranker = TopSetRanker(model, tie_model=two, alpha=0.5, tuning_size=0.3)
-    assert ranker.fit(X, y, qid).n_queries_ < 9
+    assert ranker.fit(X, y, qid=qid).n_queries_ < 9
 
 
 def test_labelled_rows_need_their_queries(sets, new):
@@ -402,18 +410,18 @@ def test_a_score_of_equal_items_is_undefined(sets):
     with pytest.warns(
         UndefinedMetricWarning, match="there is no query with items that differ"
     ):
-        assert np.isnan(sets.score(X, y, qid))
+        assert np.isnan(sets.score(X, y, qid=qid))
 
 
 def test_unknown_arguments_of_fit_are_refused(model, past):
     with pytest.raises(TypeError, match="unexpected keyword argument 'group'"):
-        TopSetRanker(model).fit(*past, group=[1])
+        TopSetRanker(model).fit(**named(*past), group=[1])
     assert not sklearn.get_config()["enable_metadata_routing"]
 
 
 def test_another_alpha_takes_the_threshold_of_a_new_fit(sets, model, past, new):
     other = sets.at_alpha(0.3)
-    again = TopSetRanker(model, alpha=0.3, random_state=0).fit(*past)
+    again = TopSetRanker(model, alpha=0.3, random_state=0).fit(**named(*past))
     assert other.threshold_ == again.threshold_ > sets.threshold_
     assert other.get_params()["alpha"] == 0.3
     assert sets.get_params()["alpha"] == 0.1
@@ -429,8 +437,11 @@ def test_another_alpha_takes_the_threshold_of_a_new_fit(sets, model, past, new):
 def test_sets_of_labelled_queries(sets, new):
     X, y, qid = new
     weight = np.random.default_rng(0).uniform(size=y.size)
-    found, inside = sets.evaluate(X, y, qid, weight), sets.predict_set(X, qid)
-    np.testing.assert_array_equal(found.size, sets.set_sizes(X, qid))
+    found, inside = (
+        sets.evaluate(X, y, qid=qid, sample_weight=weight),
+        sets.predict_set(X, qid=qid),
+    )
+    np.testing.assert_array_equal(found.size, sets.set_sizes(X, qid=qid))
     assert found.size.dtype == found.n_items.dtype == np.int64
     for k in range(60):
         own = qid == k
@@ -439,7 +450,7 @@ def test_sets_of_labelled_queries(sets, new):
         np.testing.assert_equal(found.holds_best[k], float(expected))
         assert found.n_items[k] == own.sum()
         assert found.weight[k] == pytest.approx(weight[own].mean())
-    assert found.share == sets.score(X, y, qid, weight)
+    assert found.share == sets.score(X, y, qid=qid, sample_weight=weight)
     mean = np.average(found.size, weights=found.weight)
     assert found.mean_size == pytest.approx(mean)
-    assert (sets.evaluate(X, y, qid).weight == 1).all()
+    assert (sets.evaluate(X, y, qid=qid).weight == 1).all()

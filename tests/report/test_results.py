@@ -115,7 +115,7 @@ def test_the_column_of_queries_is_no_part_of_the_rows(ranker, known, new):
 def test_first_places_that_were_decided_are_counted(ranker, new):
     X, y, qid = new.data, new.target, new.qid
     (row,) = rows_of(ranker.report(X, y, qid=qid), "decided to be among the first 3")
-    worst = ranker.rank_intervals(X, qid)[:, 1]
+    worst = ranker.rank_intervals(X, qid=qid)[:, 1]
     right, decided = [], []
     for query in np.unique(qid):
         own = np.flatnonzero(qid == query)
@@ -133,7 +133,7 @@ def test_places_that_held_are_those_of_the_ranker(ranker, new):
     page = ranker.report(X, y, qid=qid)
     rows = r"^\| places at 90% confidence: (\w+).*? \| ([.\d]+) \|"
     found = dict(re.findall(rows, page, flags=re.MULTILINE))
-    best, worst = ranker.rank_intervals(X, qid, confidence=0.9).T
+    best, worst = ranker.rank_intervals(X, qid=qid, confidence=0.9).T
     held, width = [], []
     for query in np.unique(qid):
         own = qid == query
@@ -144,11 +144,13 @@ def test_places_that_held_are_those_of_the_ranker(ranker, new):
             width.append(np.mean(worst[own] - best[own] + 1) / own.sum())
     assert float(found["hold"]) == pytest.approx(np.mean(held), abs=5.1e-5)
     assert float(found["mean"]) == pytest.approx(np.mean(width), abs=5.1e-5)
-    found = ranker.evaluate_places(X, y, qid, confidence=0.9)
+    found = ranker.evaluate_places(X, y, qid=qid, confidence=0.9)
     np.testing.assert_allclose(np.sort(found[0][~np.isnan(found[0])]), np.sort(held))
     np.testing.assert_allclose(np.sort(found[1][~np.isnan(found[1])]), np.sort(width))
     np.testing.assert_array_equal(np.isnan(found[0]), np.isnan(found[1]))
-    few = BALToR(Ridge(), random_state=0).fit(X[qid < 20], y[qid < 20], qid[qid < 20])
+    few = BALToR(Ridge(), random_state=0).fit(
+        X[qid < 20], y[qid < 20], qid=qid[qid < 20]
+    )
     rest = qid >= 20
     assert "places at" not in few.report(X[rest], y[rest], qid=qid[rest])
 
@@ -271,7 +273,7 @@ def test_a_yardstick_stands_beside_what_is_lost(known, new, loss):
     ranker.fit(known.data, known.target, qid=known.qid)
     X, y, qid = new.data, new.target, new.qid
     page = ranker.report(X, y, qid=qid)
-    totals, decisions = ranker.evaluate(X, y, qid), ranker.predict_pairs(X, qid)
+    totals, decisions = ranker.evaluate(X, y, qid=qid), ranker.predict_pairs(X, qid=qid)
     truth = pair_labels(y, decisions.left, decisions.right)
     matrix, seen = ranker._loss, truth[decisions.accepted]
     tie = matrix[1, seen + 1].mean()

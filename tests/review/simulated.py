@@ -24,7 +24,7 @@ def fit(kind=BALToR, **options):
 
 RANKER = fit()
 X = NEW.utility[:, None] + np.random.default_rng(0).normal(0, 0.5, (NEW.qid.size, 1))
-INPUT = X, NEW.qid
+INPUT = {"X": X, "qid": NEW.qid}
 
 
 def say(questions, error=0.0, seed=0, reviewer="x"):
@@ -53,9 +53,9 @@ def right(review):
 def loop(rounds, n=10, error=0.0, ranker=RANKER, seed=0, **options):
     answers = []
     for k in range(rounds):
-        review = ranker.review(*INPUT, answers=answers, **options)
+        review = ranker.review(**INPUT, answers=answers, **options)
         answers += say(review.ask(n), error, seed=1000 * seed + k)
-    return answers, ranker.review(*INPUT, answers=answers, **options)
+    return answers, ranker.review(**INPUT, answers=answers, **options)
 
 
 # Without answers

@@ -11,7 +11,7 @@ NAMES = np.array([f"item {k}" for k in range(NEW.qid.size)])
 
 
 def test_without_answers_nothing_changes():
-    changes = RANKER.review(*INPUT).changes()
+    changes = RANKER.review(**INPUT).changes()
     assert len(changes) == 0
     assert repr(changes).startswith("Changes(n_items=0, moved=0")
 
@@ -26,7 +26,10 @@ def test_places_before_and_after_are_those_of_the_two_rankings():
     changed = np.zeros(len(changes), dtype=bool)
     for name in ("place", "best", "worst"):
         old, new = np.empty((2, NEW.qid.size), dtype=int)
-        for ranking, column in ((RANKER.ranking(*INPUT), old), (review.ranking(), new)):
+        for ranking, column in (
+            (RANKER.ranking(**INPUT), old),
+            (review.ranking(), new),
+        ):
             column[ranking.item_id] = getattr(ranking, name)
         found = getattr(changes, f"old_{name}"), getattr(changes, name)
         np.testing.assert_array_equal(
@@ -84,10 +87,10 @@ def test_orders_that_no_longer_hold_are_counted():
 
 
 def test_shown_in_a_terminal_a_notebook_and_a_frame():
-    answers = say(RANKER.review(*INPUT).ask(6))
+    answers = say(RANKER.review(**INPUT).ask(6))
     for answer in answers:
         answer |= {side: NAMES[answer[side]] for side in ("left", "right")}
-    changes = RANKER.review(*INPUT, answers=answers, item_id=NAMES).changes()
+    changes = RANKER.review(**INPUT, answers=answers, item_id=NAMES).changes()
     lines = repr(changes).splitlines()
     moved = int((changes.old_place != changes.place).sum())
     assert lines[0] == f"Changes(n_items={len(changes)}, moved={moved})"

@@ -106,11 +106,11 @@ def test_the_top_is_as_deep_as_is_said(depth):
 
 
 def test_the_top_of_a_review_may_be_short():
-    review = RANKER.review(*INPUT)
+    review = RANKER.review(**INPUT)
     ten, again = review.ask(6, objective="top"), review.ask(6, objective="top@10")
     np.testing.assert_array_equal(ten.value, again.value)
     first = review.ask(6, objective="top@1")
-    assert sorted(first.qid.tolist()) == sorted(set(INPUT[1].tolist()))
+    assert sorted(first.qid.tolist()) == sorted(set(INPUT["qid"].tolist()))
     for wrong in ("top@0", "top@", "top@-1", "best@3"):
         with pytest.raises(ValueError, match="objective must be one of"):
             review.ask(2, objective=wrong)
@@ -216,7 +216,7 @@ def test_values_that_are_not_one_number_per_pair_are_refused(values):
 
 
 def test_progress_is_printed_on_request(capsys):
-    review = RANKER.review(*INPUT)
+    review = RANKER.review(**INPUT)
     asked = review.ask(5, verbose=1)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "[Review] questions about query 1 of 6"
@@ -227,7 +227,7 @@ def test_progress_is_printed_on_request(capsys):
 
 
 def test_beliefs_about_unanswered_queries_are_formed_once(monkeypatch):
-    review, formed = RANKER.review(*INPUT), []
+    review, formed = RANKER.review(**INPUT), []
     form = GradePrior.take
 
     def counted(prior, rows):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from doubles import FirstColumn
+from doubles import FirstColumn, named
 from sklearn.metrics import ndcg_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -22,8 +22,8 @@ N_PAIRS = sum(n * (n - 1) // 2 for n in np.bincount(NEW.qid))
 
 
 def test_without_questions_it_is_the_ranker_itself():
-    curve = review_curve(RANKER, *ITEMS, budgets=[0.0], random_state=0)
-    review = RANKER.review(ITEMS[0], NEW.qid)
+    curve = review_curve(RANKER, **named(*ITEMS), budgets=[0.0], random_state=0)
+    review = RANKER.review(ITEMS[0], qid=NEW.qid)
     pairs = review.decisions
     truth = np.sign(NEW.target[pairs.left] - NEW.target[pairs.right])
     assert curve["accuracy"][0] == np.mean(pairs.label == truth)
@@ -45,7 +45,7 @@ def test_without_questions_it_is_the_ranker_itself():
 def test_answers_make_it_better_and_all_of_them_make_it_right(objective):
     curve = review_curve(
         RANKER,
-        *ITEMS,
+        **named(*ITEMS),
         budgets=[0, 0.1, 1],
         error=0.0,
         reviewer_error=0.0,
@@ -62,7 +62,7 @@ def test_chosen_questions_are_worth_more_than_any():
     accuracy = {
         objective: review_curve(
             RANKER,
-            *ITEMS,
+            **named(*ITEMS),
             budgets=[0.1],
             objective=objective,
             error=0.0,
@@ -76,7 +76,9 @@ def test_chosen_questions_are_worth_more_than_any():
 
 def test_same_seed_same_curve():
     def made(seed):
-        curve = review_curve(RANKER, *ITEMS, budgets=[0, 0.05], random_state=seed)
+        curve = review_curve(
+            RANKER, **named(*ITEMS), budgets=[0, 0.05], random_state=seed
+        )
         return [column.tolist() for column in curve.values()]
 
     assert made(0) == made(0)
@@ -88,7 +90,12 @@ def test_same_seed_same_curve():
 def test_more_reviewers_are_told_apart():
     error = {"careful": 0.02, "careless": 0.4}
     curve = review_curve(
-        RANKER, *ITEMS, budgets=[0.4], error=error, objective="random", random_state=0
+        RANKER,
+        **named(*ITEMS),
+        budgets=[0.4],
+        error=error,
+        objective="random",
+        random_state=0,
     )
     rates = curve["reviewer_error"][0]
     assert rates.keys() == error.keys()
@@ -101,7 +108,7 @@ def test_gold_answers_tell_who_errs():
     half = {name: rate / 2 for name, rate in error.items()}  # of the orders
     options = {"budgets": [0.15], "error": error, "objective": "random"}
     alone, helped = (
-        review_curve(RANKER, *ITEMS, **options, gold=gold, random_state=0)
+        review_curve(RANKER, **named(*ITEMS), **options, gold=gold, random_state=0)
         for gold in (0.0, 0.5)
     )
     assert helped["reviewer_error"][0]["gold="] == 0
@@ -114,17 +121,22 @@ def test_gold_answers_tell_who_errs():
 
     assert off(helped) < off(alone)
     known = review_curve(
-        RANKER, *ITEMS, **options, reviewer_error=half, rounds=40, random_state=0
+        RANKER,
+        **named(*ITEMS),
+        **options,
+        reviewer_error=half,
+        rounds=40,
+        random_state=0,
     )
     assert known["reviewer_error"][0] == half
     with pytest.raises(ValueError, match=r"gold must be in \[0, 1\], got 1.5"):
-        review_curve(RANKER, *ITEMS, **options, gold=1.5)
+        review_curve(RANKER, **named(*ITEMS), **options, gold=1.5)
 
 
 def test_who_notices_nothing_calls_everything_the_same():
     curve = review_curve(
         RANKER,
-        *ITEMS,
+        **named(*ITEMS),
         budgets=[1.0],
         error=0.0,
         noticeable=10,
@@ -132,14 +144,19 @@ def test_who_notices_nothing_calls_everything_the_same():
         reviewer_error=0.0,
         random_state=0,
     )
-    pairs = RANKER.review(ITEMS[0], NEW.qid).decisions
+    pairs = RANKER.review(ITEMS[0], qid=NEW.qid).decisions
     tied = NEW.target[pairs.left] == NEW.target[pairs.right]
     assert curve["accuracy"][0] == pytest.approx(tied.mean())
 
 
 def test_who_calls_everything_the_same_is_not_believed():
     curve = review_curve(
-        RANKER, *ITEMS, budgets=[0, 0.2], error=0.0, noticeable=10, random_state=0
+        RANKER,
+        **named(*ITEMS),
+        budgets=[0, 0.2],
+        error=0.0,
+        noticeable=10,
+        random_state=0,
     )
     assert curve["reviewer_error"][1]["reviewer"] < 0.1  # no order is reversed
     assert curve["accuracy"][1] > curve["accuracy"][0] - 0.03
@@ -152,7 +169,12 @@ def test_what_is_expected_and_what_is_right_are_the_same_thing_under_any_loss():
     ranker = BALToR(MODEL, loss="misranking", random_state=0)
     ranker.fit(DATA.utility[:, None], DATA.target, qid=DATA.qid)
     curve = review_curve(
-        ranker, *ITEMS, budgets=[0, 0.3], error=0.0, reviewer_error=0.0, random_state=0
+        ranker,
+        **named(*ITEMS),
+        budgets=[0, 0.3],
+        error=0.0,
+        reviewer_error=0.0,
+        random_state=0,
     )
     assert curve["accuracy"] == pytest.approx(curve["expected_accuracy"], abs=0.05)
     assert curve["accuracy"][1] > 0.95
@@ -161,7 +183,7 @@ def test_what_is_expected_and_what_is_right_are_the_same_thing_under_any_loss():
 def test_shares_are_of_what_was_asked():
     curve = review_curve(
         RANKER,
-        *ITEMS,
+        **named(*ITEMS),
         budgets=[0.9, 1.0],
         error=0.0,
         reviewer_error=0.0,
@@ -173,7 +195,7 @@ def test_shares_are_of_what_was_asked():
 
 def test_relevance_of_any_scale_has_no_ndcg():
     X, y, qid = ITEMS
-    curve = review_curve(RANKER, X, y - 1.0, qid, budgets=[0.0])
+    curve = review_curve(RANKER, X, y - 1.0, qid=qid, budgets=[0.0])
     assert np.isnan(curve["ndcg"]).all()
 
 
@@ -181,13 +203,13 @@ def test_pipelines_and_other_rules_are_taken():
     X, y, qid = ITEMS
     halved = FunctionTransformer(lambda X: X / 2).fit(X)
     inside = review_curve(
-        make_pipeline(halved, RANKER), 2 * X, y, qid, budgets=[0.05], random_state=0
+        make_pipeline(halved, RANKER), 2 * X, y, qid=qid, budgets=[0.05], random_state=0
     )
-    plain = review_curve(RANKER, X, y, qid, budgets=[0.05], random_state=0)
+    plain = review_curve(RANKER, X, y, qid=qid, budgets=[0.05], random_state=0)
     assert inside["accuracy"] == plain["accuracy"]
     price = CostAbstainer(MODEL, cost=0.3, random_state=0)
     price.fit(DATA.utility[:, None], DATA.target, qid=DATA.qid)
-    curve = review_curve(price, X, y, qid, budgets=[0, 0.1], random_state=0)
+    curve = review_curve(price, X, y, qid=qid, budgets=[0, 0.1], random_state=0)
     assert curve["accuracy"][1] > curve["accuracy"][0]
 
 
@@ -210,17 +232,17 @@ def test_pipelines_and_other_rules_are_taken():
 )
 def test_what_cannot_be_meant_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        review_curve(RANKER, *ITEMS, **options)
+        review_curve(RANKER, **named(*ITEMS), **options)
 
 
 def test_items_without_pairs_and_no_ranker_are_refused():
     X, y, _ = ITEMS
     with pytest.raises(ValueError, match="there are no pairs"):
-        review_curve(RANKER, X[:3], y[:3], [0, 1, 2])
+        review_curve(RANKER, X[:3], y[:3], qid=[0, 1, 2])
     with pytest.raises(TypeError, match="estimator must be a selective ranker"):
-        review_curve(MODEL, *ITEMS)
+        review_curve(MODEL, **named(*ITEMS))
     with pytest.raises(ValueError, match="y"):
-        review_curve(RANKER, X, y[1:], NEW.qid)
+        review_curve(RANKER, X, y[1:], qid=NEW.qid)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +256,7 @@ def test_comparisons_ask_by_risk_or_at_random(objective, by_risk, monkeypatch):
         return answer(pairs, *args)
 
     monkeypatch.setattr(_curve, "_answer", recorded)
-    review_curve(RANKER, *ITEMS, budgets=[0.1], objective=objective, rounds=1)
-    risk = np.sort(RANKER.review(ITEMS[0], NEW.qid).decisions.risk)
+    review_curve(RANKER, **named(*ITEMS), budgets=[0.1], objective=objective, rounds=1)
+    risk = np.sort(RANKER.review(ITEMS[0], qid=NEW.qid).decisions.risk)
     (found,) = (np.sort(pairs.risk) for pairs in asked)
     assert np.array_equal(found, risk[-found.size :]) == by_risk

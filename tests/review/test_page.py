@@ -30,7 +30,7 @@ SHOWN = {
     "dose": [np.inf if k % 2 else 0.5 for k in range(24)],
     "none": [None] * 24,
 }
-REVIEW = RANKER.review(X, DAY, item_id=ID)
+REVIEW = RANKER.review(X, qid=DAY, item_id=ID)
 ASKED = REVIEW.ask(5)
 QUESTION = f"Who is <b>first</b>? {SCRIPT}"
 WORDS = ["left", "same", "right"]
@@ -110,7 +110,7 @@ def test_a_saved_file_is_read(tmp_path):
         for s in saved
         if s["label"] != "skip"
     ]
-    review = RANKER.review(X, DAY, item_id=ID, answers=answers)
+    review = RANKER.review(X, qid=DAY, item_id=ID, answers=answers)
     assert len(review.answers) == 4
     assert list(review.reviewer_error_) == ["Ann"]
 
@@ -278,7 +278,7 @@ def test_keys_answer_and_the_file_comes_back(tab, tmp_path):
     ]
     times = [np.datetime64(answer["time"].removesuffix("Z")) for answer in answers]
     assert times == sorted(times)
-    assert len(RANKER.review(X, DAY, item_id=ID, answers=answers).answers) == 4
+    assert len(RANKER.review(X, qid=DAY, item_id=ID, answers=answers).answers) == 4
 
 
 def test_buttons_answer(tab):

@@ -23,7 +23,7 @@ RANKER = BALToR(
 X = np.random.default_rng(0).normal(size=(24, 1))
 DAY = np.repeat(["mon", "tue"], 12)
 ID = [f'<b>{k % 12}</b>, "{k}"\n' for k in range(24)]
-ASKED = RANKER.review(X, DAY, item_id=ID).ask(8)
+ASKED = RANKER.review(X, qid=DAY, item_id=ID).ask(8)
 WORDS = ["left", "same", "right"]
 
 
@@ -83,21 +83,21 @@ def test_what_is_asked_comes_back(kind, tmp_path):
     ]
     assert [{k: a[k] for k in expected[0]} for a in answers] == expected
     assert {answer["reviewer"] for answer in answers} == {"Ann"}
-    review = RANKER.review(X, DAY, item_id=ID, answers=answers)
+    review = RANKER.review(X, qid=DAY, item_id=ID, answers=answers)
     assert len(review.answers) == 7
 
 
 def test_row_positions_come_back(tmp_path):
-    asked = RANKER.review(X, DAY).ask(3)
+    asked = RANKER.review(X, qid=DAY).ask(3)
     asked.to_tasks(tmp_path / "tasks.csv")
     tasks = tasks_of(tmp_path / "tasks.csv", "csv")
     fill_in(tmp_path / "tasks.csv", "csv", tasks, WORDS)
     answers = read_answers(tmp_path / "tasks.csv")
-    assert len(RANKER.review(X, DAY, answers=answers).answers) == 3
+    assert len(RANKER.review(X, qid=DAY, answers=answers).answers) == 3
 
 
 def test_sides_are_drawn_and_nothing_is_said_of_what_is_expected(tmp_path):
-    every = RANKER.review(X, DAY, item_id=ID).ask(60)
+    every = RANKER.review(X, qid=DAY, item_id=ID).ask(60)
     every.to_tasks(tmp_path / "tasks", format="jsonl")
     tasks = tasks_of(tmp_path / "tasks", "jsonl")
     assert set(tasks[0]) == {"pair_id", "qid", "left_id", "right_id"}
@@ -127,7 +127,7 @@ def test_what_is_shown_has_the_rows_of_the_items(tmp_path):
     ward = pd.DataFrame({"age": np.arange(90)}, index=[f"MRN {k}" for k in range(90)])
     rows = ward.index[30:54]
     frame = pd.DataFrame(X, index=rows)
-    asked = RANKER.review(frame, DAY, item_id=rows).ask(8).take(slice(2, 6))
+    asked = RANKER.review(frame, qid=DAY, item_id=rows).ask(8).take(slice(2, 6))
     today = ward.loc[rows]
     others = [today[::-1], ward, ward[:24], today.reset_index(), {"a": ward["age"]}]
     for shown in others:
@@ -259,7 +259,7 @@ def test_answers_to_texts_come_back(tmp_path):
         | {"label": label, "reviewer": "Ann"}
         for t, label in zip(tasks, labels, strict=True)
     ]
-    assert len(RANKER.review(X, DAY, item_id=ID, answers=answers).answers) == 8
+    assert len(RANKER.review(X, qid=DAY, item_id=ID, answers=answers).answers) == 8
 
 
 @pytest.mark.parametrize("index", [slice(1, 5), np.arange(1, 5), np.arange(8) % 7 > 0])
@@ -329,7 +329,7 @@ def test_answers_of_two_people_are_added(tmp_path):
         tasks = tasks_of(path, "jsonl")
         fill_in(path, "jsonl", tasks, ["left", "left", "same", "right"])
         answers = answers + read_answers(path)
-    assert len(RANKER.review(X, DAY, item_id=ID, answers=answers).answers) == 8
+    assert len(RANKER.review(X, qid=DAY, item_id=ID, answers=answers).answers) == 8
 
 
 def test_the_files_of_two_people_are_read_in_one_call(tmp_path):
@@ -382,7 +382,7 @@ def test_a_workbook_comes_back(tmp_path):
     answers = read_answers(path)
     labels = [label for label in [*WORDS, None, *WORDS][:6] if label]
     assert [answer["label"] for answer in answers] == labels
-    review = RANKER.review(X, DAY, item_id=NAMES, answers=answers)
+    review = RANKER.review(X, qid=DAY, item_id=NAMES, answers=answers)
     assert len(review.answers) == 5
 
 
@@ -395,7 +395,7 @@ def test_a_workbook_of_dates_and_numbers_is_read_as_text(tmp_path):
     book.save(tmp_path / "answers.xlsx")
     answers = read_answers(tmp_path / "answers.xlsx")
     days = np.array(["2026-11-25", "2026-11-26"], dtype="datetime64[ns]").repeat(12)
-    assert len(RANKER.review(X, days, answers=answers).answers) == 1
+    assert len(RANKER.review(X, qid=days, answers=answers).answers) == 1
     whole = (tmp_path / "answers.xlsx").read_bytes()
     other = BytesIO()
     with ZipFile(other, "w") as file:
@@ -420,11 +420,11 @@ def test_without_openpyxl_a_workbook_says_what_to_install(tmp_path, monkeypatch)
 
 def test_tasks_say_the_day(tmp_path):
     days = pd.Series(["2026-11-25", "2026-11-26"]).repeat(12).astype("datetime64[ns]")
-    asked = RANKER.review(X, days.to_numpy()).ask(4)
+    asked = RANKER.review(X, qid=days.to_numpy()).ask(4)
     found = written_tasks(tmp_path / "tasks", None, asked)
     assert {task["qid"] for task in found} <= {"2026-11-25", "2026-11-26"}
     answers = [task | {"label": "left"} for task in found]
-    back = RANKER.review(X, days.to_numpy(), answers=answers).answers
+    back = RANKER.review(X, qid=days.to_numpy(), answers=answers).answers
     assert len(back) == 4
     one = written_tasks(tmp_path / "tasks", None, RANKER.review(X[:12]).ask(2))
     assert [task["qid"] for task in one] == ["", ""]
@@ -539,7 +539,7 @@ def test_a_table_of_one_query_needs_no_qid(qid, tmp_path):
 # ---- what a spreadsheet does to a table
 
 NAMES = [f"{k % 12:03d}" for k in range(24)]
-BY_NUMBER = RANKER.review(X, DAY, item_id=NAMES).ask(6)
+BY_NUMBER = RANKER.review(X, qid=DAY, item_id=NAMES).ask(6)
 
 
 @pytest.fixture
@@ -554,7 +554,7 @@ def answered(tmp_path, rows):
     """Return what a review takes from a table of tasks."""
     path = tmp_path / "answers.csv"
     pd.DataFrame(rows).to_csv(path, index=False)
-    return RANKER.review(X, DAY, item_id=NAMES, answers=read_answers(path)).answers
+    return RANKER.review(X, qid=DAY, item_id=NAMES, answers=read_answers(path)).answers
 
 
 def same(one, other):
@@ -631,7 +631,7 @@ def test_no_text_is_a_formula_and_all_come_back(tmp_path):
     signs = ["=1+1", "+49 170", "-x", "@SUM(A1)", "\tx", "'quoted", "'=x", "-5", "1e3"]
     signs += ["+inf", "-nan", "-1_0"]
     names = [f"{signs[k % 12]}{'' if k < 12 else k}" for k in range(24)]
-    asked = RANKER.review(X, DAY, item_id=names).ask(40)
+    asked = RANKER.review(X, qid=DAY, item_id=names).ask(40)
     asked.to_tasks(tmp_path / "tasks.csv", shown={"note": names})
     rows = tasks_of(tmp_path / "tasks.csv", "csv")
     cells = [value for row in rows for value in row.values()]

@@ -17,12 +17,12 @@ from skrank_abstain.review._judging import Reviewers
 
 
 def test_without_answers_it_is_the_ranker():
-    review, decisions = RANKER.review(*INPUT), RANKER.predict_pairs(*INPUT)
+    review, decisions = RANKER.review(**INPUT), RANKER.predict_pairs(**INPUT)
     for name in ("left", "right", "qid", "label", "accepted", "risk", "proba"):
         np.testing.assert_array_equal(
             getattr(review.decisions, name), getattr(decisions, name)
         )
-    ranking, expected = review.ranking(), RANKER.ranking(*INPUT)
+    ranking, expected = review.ranking(), RANKER.ranking(**INPUT)
     for name in ("qid", "item_id", "place", "best", "worst"):
         np.testing.assert_array_equal(getattr(ranking, name), getattr(expected, name))
     assert review.reviewer_error_ == {}
@@ -89,7 +89,7 @@ def test_the_order_of_arrival_changes_no_bit():
             else answer
             for answer in shuffled
         ]
-        other = RANKER.review(*INPUT, answers=turned)
+        other = RANKER.review(**INPUT, answers=turned)
         np.testing.assert_array_equal(other.decisions.proba, review.decisions.proba)
         assert other.reviewer_error_ == review.reviewer_error_
         assert other.expected_accuracy == review.expected_accuracy
@@ -101,7 +101,7 @@ def test_answers_about_few_pairs_put_many_right():
     answers, review = loop(6, reviewer_error=0.0)
     share = len(answers) / len(review.decisions)
     assert share == pytest.approx(60 / 396)
-    assert right(review) > right(RANKER.review(*INPUT)) + 2 * share
+    assert right(review) > right(RANKER.review(**INPUT)) + 2 * share
     assert review.expected_accuracy == pytest.approx(right(review), abs=0.05)
 
 
@@ -109,12 +109,12 @@ def test_more_right_answers_do_not_make_it_worse():
     course = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        pairs = RANKER.review(*INPUT).decisions
+        pairs = RANKER.review(**INPUT).decisions
         order = rng.permutation(len(pairs))
         answers = say(pairs.take(order))
         course.append(
             [
-                right(RANKER.review(*INPUT, answers=answers[:n], reviewer_error=0.0))
+                right(RANKER.review(**INPUT, answers=answers[:n], reviewer_error=0.0))
                 for n in (0, 20, 40, 80, 160)
             ]
         )
@@ -170,12 +170,12 @@ def test_contradictory_answers_are_finite_and_reported(labels):
 @pytest.mark.filterwarnings("ignore:'(good|bad)' and '(good|bad)' cannot be told apart")
 def test_rates_are_estimated_and_the_accuracy_is_as_expected():
     answers = []
-    review = RANKER.review(*INPUT)
+    review = RANKER.review(**INPUT)
     for k in range(8):
         asked = review.ask(15)
         answers += say(asked, 0.05, seed=k, reviewer="good")
         answers += say(asked, 0.4, seed=100 + k, reviewer="bad")
-        review = RANKER.review(*INPUT, answers=answers)
+        review = RANKER.review(**INPUT, answers=answers)
     assert review.reviewer_error_["good"] == pytest.approx(0.025, abs=0.03)
     assert review.reviewer_error_["bad"] == pytest.approx(0.2, abs=0.06)
     assert review.same_error_["bad"] == pytest.approx(0.2, abs=0.1)
@@ -188,7 +188,7 @@ def test_who_sees_finer_differences_than_the_grades_is_not_taken_for_wrong():
     finer = NEW.target + np.random.default_rng(1).uniform(0, 0.9, NEW.qid.size)
     answers = []
     for _ in range(9):
-        review = RANKER.review(*INPUT, answers=answers)
+        review = RANKER.review(**INPUT, answers=answers)
         for pair in review.ask(15):
             better = finer[pair.left] > finer[pair.right]
             label = "left" if better else "right"
@@ -215,14 +215,14 @@ def test_more_levels_than_grades_are_reported():
 
 
 def test_gold_answers_are_right_and_measure_the_others():
-    asked = RANKER.review(*INPUT).ask(60, per_query="equal")
+    asked = RANKER.review(**INPUT).ask(60, per_query="equal")
     said = say(asked, 0.4, reviewer="Bo")
     gold = [
         {name: row[name] for name in ("qid", "left", "right", "label")}
         for row in say(asked)
     ]
-    alone = RANKER.review(*INPUT, answers=said)
-    review = RANKER.review(*INPUT, answers=said, gold=gold)
+    alone = RANKER.review(**INPUT, answers=said)
+    review = RANKER.review(**INPUT, answers=said, gold=gold)
     assert review.reviewer_error_["gold="] == 0
     truth = {(row["left"], row["right"]): row["label"] for row in gold}
     orders = [row for row in said if truth[row["left"], row["right"]] != "same"]
@@ -236,36 +236,38 @@ def test_gold_answers_are_right_and_measure_the_others():
     assert right(review) > right(alone) + 0.1
     assert review.typical.turned == review.reviewer_error_["Bo"]
     by_name = [row | {"reviewer": "gold"} for row in gold]
-    same = RANKER.review(*INPUT, answers=said + by_name, reviewer_error={"gold": 0.0})
+    same = RANKER.review(**INPUT, answers=said + by_name, reviewer_error={"gold": 0.0})
     np.testing.assert_array_equal(same.decisions.proba, review.decisions.proba)
-    known = RANKER.review(*INPUT, answers=said, gold=gold, reviewer_error=0.3)
+    known = RANKER.review(**INPUT, answers=said, gold=gold, reviewer_error=0.3)
     assert known.reviewer_error_ == {"Bo": 0.3, "gold=": 0.0}
-    only = RANKER.review(*INPUT, gold=gold)
+    only = RANKER.review(**INPUT, gold=gold)
     assert (only.typical.turned, only.reviewer_error_) == (0.05, {"gold=": 0.0})
     # A rate may be known before its reviewer answers, as in the first round.
-    first = RANKER.review(*INPUT, gold=gold, reviewer_error={"Bo": 0.3})
+    first = RANKER.review(**INPUT, gold=gold, reviewer_error={"Bo": 0.3})
     assert first.typical.turned == 0.3
     assert first.reviewer_error_ == {"gold=": 0.0, "Bo": 0.3}
-    with_cy = RANKER.review(*INPUT, answers=said, gold=gold, reviewer_error={"Cy": 0.3})
+    with_cy = RANKER.review(
+        **INPUT, answers=said, gold=gold, reviewer_error={"Cy": 0.3}
+    )
     np.testing.assert_array_equal(with_cy.decisions.proba, review.decisions.proba)
     assert with_cy.reviewer_error_ == review.reviewer_error_ | {"Cy": 0.3}
     assert with_cy.reviewer_error_se_["Cy"] == 0
     timed = [row | {"time": k} for k, row in enumerate(said)]
     np.testing.assert_array_equal(
-        RANKER.review(*INPUT, answers=timed, gold=gold).decisions.proba,
+        RANKER.review(**INPUT, answers=timed, gold=gold).decisions.proba,
         review.decisions.proba,
     )
     with pytest.raises(ValueError, match="gold must have no column reviewer"):
-        RANKER.review(*INPUT, gold=by_name)
+        RANKER.review(**INPUT, gold=by_name)
 
 
 def test_a_reviewer_called_gold_is_one_like_any_other():
-    asked = RANKER.review(*INPUT).ask(30)
+    asked = RANKER.review(**INPUT).ask(30)
     said = say(asked, 0.4, reviewer="gold")
     gold = [
         {k: row[k] for k in ("qid", "left", "right", "label")} for row in say(asked)
     ]
-    rates = RANKER.review(*INPUT, answers=said, gold=gold).reviewer_error_
+    rates = RANKER.review(**INPUT, answers=said, gold=gold).reviewer_error_
     assert rates.keys() == {"gold", "gold="}
     assert rates["gold"] > 0.1
     assert rates["gold="] == 0
@@ -276,37 +278,37 @@ def test_the_standard_error_of_a_rate_is_how_far_it_is_off():
     """Two reviewers answer the same pairs; the standard error is of their rates."""
     true, off, expected = {"good": 0.05, "bad": 0.25}, [], []
     half = {name: rate / 2 for name, rate in true.items()}  # reverses an order
-    asked = RANKER.review(*INPUT).ask(100)
+    asked = RANKER.review(**INPUT).ask(100)
     for seed in range(12):
         answers = [
             row
             for k, (name, error) in enumerate(true.items())
             for row in say(asked, error, seed=2 * seed + k, reviewer=name)
         ]
-        review = RANKER.review(*INPUT, answers=answers)
+        review = RANKER.review(**INPUT, answers=answers)
         for name, rate in half.items():
             off.append(review.reviewer_error_[name] - rate)
             expected.append(review.reviewer_error_se_[name])
     spread = np.std(np.array(off) / np.array(expected))
     assert 0.5 < spread < 1.3  # a prior keeps rates together: below 1 is as it should
-    known = RANKER.review(*INPUT, answers=answers, reviewer_error=half)
+    known = RANKER.review(**INPUT, answers=answers, reviewer_error=half)
     assert known.reviewer_error_se_ == {"good": 0.0, "bad": 0.0}
 
 
 def test_reviewers_who_cannot_be_told_apart_are_named():
-    asked = RANKER.review(*INPUT).ask(100, objective="pairs")
+    asked = RANKER.review(**INPUT).ask(100, objective="pairs")
     one, other = (asked.take(np.arange(k, len(asked), 2)) for k in (0, 1))
     answers = say(one, 0.03, reviewer="Ann") + say(other, 0.25, 4, reviewer="Bo")
     with pytest.warns(UserWarning, match=r"cannot be told apart.*Add gold= answers"):
-        review = RANKER.review(*INPUT, answers=answers)
+        review = RANKER.review(**INPUT, answers=answers)
     assert min(review.reviewer_error_se_.values()) > 0.04
     few = [row for row in answers if row["reviewer"] == "Ann"] + answers[50:65]
-    RANKER.review(*INPUT, answers=few)  # nobody knows Bo yet
+    RANKER.review(**INPUT, answers=few)  # nobody knows Bo yet
     gold = [
         {k: row[k] for k in ("qid", "left", "right", "label")} for row in say(asked)
     ]
     worse = say(one, 0.03, reviewer="Ann") + say(other, 0.5, 1, reviewer="Bo")
-    told = RANKER.review(*INPUT, answers=worse, gold=gold)
+    told = RANKER.review(**INPUT, answers=worse, gold=gold)
     assert told.reviewer_error_["Ann"] + 0.05 < told.reviewer_error_["Bo"]
 
 
@@ -318,9 +320,9 @@ def test_reviewers_who_cannot_be_told_apart_are_named():
     ],
 )
 def test_rates_that_nobody_has_are_refused(rate, message):
-    answers = say(RANKER.review(*INPUT).ask(3), reviewer="Ann")
+    answers = say(RANKER.review(**INPUT).ask(3), reviewer="Ann")
     with pytest.raises(ValueError, match=message):
-        RANKER.review(*INPUT, answers=answers, reviewer_error=rate)
+        RANKER.review(**INPUT, answers=answers, reviewer_error=rate)
 
 
 # What people say, holds
@@ -343,11 +345,11 @@ def answers_of(*rows, reviewer="x", **qid):
 @pytest.mark.parametrize("word", ["left", "same", "right"])
 def test_an_answered_pair_is_decided_as_people_say(loss, word):
     ranker = fit(loss=loss, coverage=0.3)
-    pairs = ranker.predict_pairs(*INPUT)
+    pairs = ranker.predict_pairs(**INPUT)
     for k in range(0, len(pairs), 29):
         pair = int(pairs.left[k]), int(pairs.right[k])
         said = answers_of((pair[0], word, pair[1]), qid=pairs.qid[k])
-        decisions = ranker.review(*INPUT, answers=said).decisions
+        decisions = ranker.review(**INPUT, answers=said).decisions
         assert decisions.accepted[k]
         assert decisions.label[k] == {"left": 1, "same": 0, "right": -1}[word]
 
@@ -428,9 +430,9 @@ def test_the_more_credible_answer_decides():
 @pytest.mark.parametrize("boundary", ["accept", "randomize"])
 def test_pairs_that_no_answer_concerns_keep_the_decision_of_the_ranker(loss, boundary):
     ranker = fit(loss=loss, coverage=0.5, boundary=boundary)
-    own = ranker.predict_pairs(*INPUT)
-    answers = say(ranker.review(*INPUT).ask(25, objective="top"), error=0.2)
-    d = ranker.review(*INPUT, answers=answers).decisions
+    own = ranker.predict_pairs(**INPUT)
+    answers = say(ranker.review(**INPUT).ask(25, objective="top"), error=0.2)
+    d = ranker.review(**INPUT, answers=answers).decisions
     asked = np.unique([[a["left"], a["right"]] for a in answers])
     neither = ~(np.isin(own.left, asked) | np.isin(own.right, asked))
     assert 0.05 < neither.mean() < 0.9
@@ -440,10 +442,10 @@ def test_pairs_that_no_answer_concerns_keep_the_decision_of_the_ranker(loss, bou
 
 
 def test_beliefs_start_from_the_bins_of_the_ranker():
-    proba = RANKER.predict_pairs(*INPUT).proba
+    proba = RANKER.predict_pairs(**INPUT).proba
     n = RANKER.tie_model_.n_pairs_
     # One pair of unknown outcome is added to the table.
-    review = RANKER.review(*INPUT)
+    review = RANKER.review(**INPUT)
     expected = ((n + 1) * proba - 1 / 3) / n
     np.testing.assert_allclose(review._pair_proba, expected, rtol=0, atol=1e-12)
 
@@ -476,7 +478,7 @@ def test_the_score_of_the_ranking_is_the_expected_gain():
 
 
 def test_questions_are_pairs_with_a_value():
-    review = RANKER.review(*INPUT)
+    review = RANKER.review(**INPUT)
     asked = review.ask(12)
     assert (np.diff(asked.value) <= 0).all()
     assert "value" in asked.to_frame()
@@ -498,28 +500,28 @@ def test_questions_are_pairs_with_a_value():
 
 
 def test_notebooks_show_questions_and_reviewers():
-    questions = RANKER.review(*INPUT).ask(3)
+    questions = RANKER.review(**INPUT).ask(3)
     page = questions._repr_html_()
     assert '<th scope="col">value</th>' in page
     assert f"<td>{questions.value[0]:.4g}</td>" in page
-    assert "<table" not in RANKER.review(*INPUT)._repr_html_()
+    assert "<table" not in RANKER.review(**INPUT)._repr_html_()
     answers = say(questions, reviewer="<b>Ann")
-    review = RANKER.review(*INPUT, answers=answers, reviewer_error=0.125)
+    review = RANKER.review(**INPUT, answers=answers, reviewer_error=0.125)
     page = review._repr_html_()
     assert "&lt;b&gt;Ann</th><td>3</td><td>0.125</td><td>0</td>" in page
 
 
 def test_questions_of_queries_in_turns_of_rows():
     rows = np.random.default_rng(0).permutation(NEW.qid.size)
-    review = RANKER.review(X[rows], NEW.qid[rows])
-    asked, expected = review.ask(5), RANKER.review(*INPUT).ask(5)
+    review = RANKER.review(X[rows], qid=NEW.qid[rows])
+    asked, expected = review.ask(5), RANKER.review(**INPUT).ask(5)
     np.testing.assert_allclose(asked.value, expected.value, rtol=0, atol=1e-9)
     found = {frozenset((rows[p.left], rows[p.right])) for p in asked}
     assert found == {frozenset((p.left, p.right)) for p in expected}
 
 
 def test_questions_are_about_the_top_unless_asked_otherwise():
-    review = RANKER.review(*INPUT)
+    review = RANKER.review(**INPUT)
     asked = {
         name: review.ask(12, **({"objective": name} if name else {}))
         for name in ("", "top", "pairs")
@@ -538,7 +540,7 @@ def test_questions_are_about_the_top_unless_asked_otherwise():
 
 
 def test_shares_of_queries():
-    review = RANKER.review(*INPUT)
+    review = RANKER.review(**INPUT)
     assert np.bincount(review.ask(9, per_query=2).qid).max() <= 2
     assert len(review.ask(99, per_query=1)) == 6
     counts = np.bincount(review.ask(8, per_query="equal").qid)
@@ -559,11 +561,11 @@ def test_shares_of_queries():
 )
 def test_bad_questions_are_refused(options, match):
     with pytest.raises(ValueError, match=match):
-        RANKER.review(*INPUT).ask(**options)
+        RANKER.review(**INPUT).ask(**options)
 
 
 def test_asking_ends_where_it_is_not_worth_its_price():
-    review = RANKER.review(*INPUT)
+    review = RANKER.review(**INPUT)
     best = review.ask(1).value[0]
     assert review.worth_asking(0.99 * best)
     assert not review.worth_asking(1.01 * best)
@@ -583,23 +585,23 @@ def test_who_errs_more_is_worth_less():
     said = [
         {"left": 0, "right": 1, "label": "same", "reviewer": name} for name in rates
     ]
-    review = RANKER.review(*INPUT, answers=said, reviewer_error=rates)
+    review = RANKER.review(**INPUT, answers=said, reviewer_error=rates)
     values = {
-        rate: RANKER.review(*INPUT, reviewer_error=rate).ask(1).value[0]
+        rate: RANKER.review(**INPUT, reviewer_error=rate).ask(1).value[0]
         for rate in rates.values()
     }
     between = (values[0.0] + values[0.3]) / 2
     assert review.worth_asking({"good": between})
     assert not review.worth_asking({"bad": between})
     assert review.worth_asking({"bad": between, " good ": between})
-    first = RANKER.review(*INPUT, reviewer_error=rates)  # nobody has answered
+    first = RANKER.review(**INPUT, reviewer_error=rates)  # nobody has answered
     assert first.worth_asking({"good": between})
     assert not first.worth_asking({"bad": between})
     with pytest.raises(ValueError, match=r"cost must write .* got 'good' and 'Good'"):
         review.worth_asking({"Good": 1})
     with pytest.raises(ValueError, match=r"reviewer_error must .* 'good' and 'GOOD'"):
-        RANKER.review(*INPUT, answers=said, reviewer_error={" GOOD": 0.1})
-    known = RANKER.review(*INPUT, answers=said, reviewer_error={" good ": 0.1})
+        RANKER.review(**INPUT, answers=said, reviewer_error={" GOOD": 0.1})
+    known = RANKER.review(**INPUT, answers=said, reviewer_error={" good ": 0.1})
     assert known.reviewer_error_["good"] == 0.1
 
 
@@ -616,18 +618,18 @@ def test_what_follows_from_answers_is_not_asked():
 
 
 def test_what_questions_will_bring():
-    review = RANKER.review(*INPUT)
+    review = RANKER.review(**INPUT)
     course = [review.expected_accuracy_after(n) for n in (0, 5, 20)]
     assert course[0] == pytest.approx(review.expected_accuracy)
     assert course[0] < course[1] < course[2] <= 1
     _, after = loop(2, n=10, reviewer_error=0.1, error=0.1)
-    forecast = RANKER.review(*INPUT, reviewer_error=0.1).expected_accuracy_after(20)
+    forecast = RANKER.review(**INPUT, reviewer_error=0.1).expected_accuracy_after(20)
     assert forecast == pytest.approx(after.expected_accuracy, abs=0.06)
 
 
 def test_only_orders_matter_where_only_a_wrong_order_costs():
     ranker = fit(loss="misranking")
-    review = ranker.review(*INPUT)
+    review = ranker.review(**INPUT)
     decisions = review.decisions
     # Only equal scores are called a tie; no such pair is decided.
     ordered = decisions.label != 0
@@ -637,7 +639,7 @@ def test_only_orders_matter_where_only_a_wrong_order_costs():
     assert (decisions.risk <= expected + 1e-12)[ordered].all()
     of_orders, of_labels = (
         each.ask(1, objective="pairs").value[0]
-        for each in (review, RANKER.review(*INPUT))
+        for each in (review, RANKER.review(**INPUT))
     )
     assert of_orders < of_labels
 
@@ -649,16 +651,16 @@ def test_only_orders_matter_where_only_a_wrong_order_costs():
 def test_other_tie_models_are_reviewed_by_grades(tie_model):
     ranker = fit(tie_model=tie_model)
     with pytest.warns(UserWarning, match=r"A review rests on grades: .* accepts 80%"):
-        review = ranker.review(*INPUT)
+        review = ranker.review(**INPUT)
     name = type(ranker.tie_model_).__name__
     assert f"GradedRelevance in place of {name}, coverage=0.80" in repr(review)
     with pytest.warns(UserWarning, match="rests on grades"):
-        again = ranker.review(*INPUT)
+        again = ranker.review(**INPUT)
     assert again.calibration.model is review.calibration.model  # fitted once
-    own, other = review.region, RANKER.review(*INPUT).region
+    own, other = review.region, RANKER.review(**INPUT).region
     assert own.risk == other.risk
     np.testing.assert_array_equal(
-        review.decisions.proba, RANKER.review(*INPUT).decisions.proba
+        review.decisions.proba, RANKER.review(**INPUT).decisions.proba
     )
 
 
@@ -668,23 +670,23 @@ def test_values_of_features_are_reviewed():
         tie_model="feature_aware_relevance",
         random_state=0,
     ).fit(DATA.data, DATA.target, qid=DATA.qid)
-    review = ranker.review(NEW.data, NEW.qid)
-    expected = ranker.predict_pairs(NEW.data, NEW.qid)
+    review = ranker.review(NEW.data, qid=NEW.qid)
+    expected = ranker.predict_pairs(NEW.data, qid=NEW.qid)
     assert np.abs(review.decisions.proba - expected.proba).max() < 0.1
     np.testing.assert_array_equal(
-        review.ranking().item_id, ranker.ranking(NEW.data, NEW.qid).item_id
+        review.ranking().item_id, ranker.ranking(NEW.data, qid=NEW.qid).item_id
     )
 
 
 def test_a_price_is_the_threshold():
     ranker = fit(CostAbstainer, cost=0.2)
-    decisions = ranker.review(*INPUT).decisions
+    decisions = ranker.review(**INPUT).decisions
     np.testing.assert_array_equal(decisions.accepted, decisions.risk <= 0.2)
 
 
 def test_nothing_is_certified_any_more():
     ranker = fit(RiskControlledRanker, max_risk=0.45)
-    review = ranker.review(*INPUT)
+    review = ranker.review(**INPUT)
     assert review.region.risk == ranker.threshold_
     assert repr(review).endswith("certified=nothing)")
 
@@ -724,28 +726,30 @@ def test_gold_answers_decide_where_nothing_was_certified(tie_model):
 def test_a_randomised_boundary_is_drawn_as_the_ranker_draws_it():
     ranker = fit(boundary="randomize", coverage=0.5)
     np.testing.assert_array_equal(
-        ranker.review(*INPUT).decisions.accepted, ranker.predict_pairs(*INPUT).accepted
+        ranker.review(**INPUT).decisions.accepted,
+        ranker.predict_pairs(**INPUT).accepted,
     )
 
 
 def test_names_of_items_and_queries():
     ids = np.array([f"item {k % 12}" for k in range(NEW.qid.size)])
     days = np.array([f"day {k}" for k in NEW.qid])
-    asked = RANKER.review(X, days, item_id=ids).ask(4)
+    asked = RANKER.review(X, qid=days, item_id=ids).ask(4)
     answers = [
         {"qid": p.qid, "left": p.left_id, "right": p.right_id, "label": "same"}
         for p in asked
     ]
-    review = RANKER.review(X, days, answers=answers, item_id=ids)
+    review = RANKER.review(X, qid=days, answers=answers, item_id=ids)
     assert set(review.ranking().item_id) == set(ids)
     by_row = [{"left": p.left, "right": p.right, "label": "same"} for p in asked]
     np.testing.assert_array_equal(
-        RANKER.review(X, days, answers=by_row).decisions.proba, review.decisions.proba
+        RANKER.review(X, qid=days, answers=by_row).decisions.proba,
+        review.decisions.proba,
     )
 
 
 def test_small_queries():
-    review = RANKER.review(X[:3], [0, 1, 2])
+    review = RANKER.review(X[:3], qid=[0, 1, 2])
     assert len(review.decisions) == len(review.ask(5)) == 0
     assert np.isnan(review.expected_accuracy)
     assert np.isnan(review.expected_accuracy_after(2))
@@ -758,7 +762,7 @@ def test_items_of_one_grade_have_nothing_to_ask():
         ranker = BALToR(
             FirstColumn().fit(None, None), tie_model="graded_relevance"
         ).fit(X[:12], np.ones(12), qid=0)
-    assert len(ranker.review(*INPUT).ask(3)) == 0
+    assert len(ranker.review(**INPUT).ask(3)) == 0
 
 
 def test_a_review_is_pickled():
@@ -791,11 +795,11 @@ def test_the_score_of_a_novel_item_says_nothing():
     data = make_ranking(n_queries=60, random_state=0)
     ranker = BALToR(
         FirstColumn().fit(None, None), novelty=lambda X: np.abs(X[:, 0]), random_state=0
-    ).fit(data.utility[:, None], data.target, data.qid)
+    ).fit(data.utility[:, None], data.target, qid=data.qid)
     high, low = (
         ranker.review(
             np.array([[0.0], [0.5], [strange]]),
-            0,
+            qid=0,
             answers=[{"left": 1, "right": 0, "label": "left"}],
         ).decisions
         for strange in (50.0, -50.0)
@@ -811,7 +815,7 @@ def test_the_score_of_a_novel_item_says_nothing():
 
 
 def test_pairs_that_do_not_fit_are_refused_before_they_are_formed(monkeypatch):
-    review = RANKER.review(np.linspace(0, 1, 3000)[:, None], 0)
+    review = RANKER.review(np.linspace(0, 1, 3000)[:, None], qid=0)
     # Enough for the rows of the pairs, not for all that is said of them.
     monkeypatch.setattr(_memory, "available_memory", lambda: 2 * 10**8)
     with pytest.raises(ValueError, match=r"4498500 pairs take"):

@@ -140,7 +140,7 @@ def test_a_selective_ranker_takes_them(trained_there):
         assert one.prefit_
         np.testing.assert_allclose(one.predict(X), trained_there.scores, rtol=1e-6)
         title = {"xgboost": "XGBoost XGBRanker", "lightgbm": "LightGBM LGBMRanker"}
-        assert f"ranker: {title[library_of(model)]}, " in str(one.report(X, y, QID))
+        assert f"ranker: {title[library_of(model)]}, " in str(one.report(X, y, qid=QID))
     ranker.prefit = False
     ranker.fit(X, y, qid=QID)
     assert not ranker.prefit_

@@ -46,23 +46,23 @@ def filled(data):
 
 def test_the_score_is_the_sum_of_standardised_members(data):
     X = filled(data)
-    found = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, QID)
+    found = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, qid=QID)
     wide = np.hstack([X, query_context(X, QUERIES)])
     members = [Ridge().fit(X, data.y).predict(X)]
     for seen in (wide, X):
         proba = GaussianNB().fit(seen, data.y).predict_proba(seen)
         members.append(proba @ np.arange(proba.shape[1]))
     z = [(each - each.mean()) / each.std() for each in members]
-    np.testing.assert_allclose(found.predict(X, QID), z[0] + z[1], atol=1e-10)
+    np.testing.assert_allclose(found.predict(X, qid=QID), z[0] + z[1], atol=1e-10)
     np.testing.assert_allclose(found.means_, np.mean(members[:2], axis=1))
     np.testing.assert_allclose(found.scales_, np.std(members[:2], axis=1))
     # Standardised by the training rows, not by those that are scored.
     some = QID < 2
     np.testing.assert_allclose(
-        found.predict(X[some], QID[some]), (z[0] + z[1])[some], atol=1e-10
+        found.predict(X[some], qid=QID[some]), (z[0] + z[1])[some], atol=1e-10
     )
     without = RankerEnsemble(Ridge(), grades=GaussianNB(), context=False)
-    without.fit(X, data.y, QID)
+    without.fit(X, data.y, qid=QID)
     np.testing.assert_allclose(without.predict(X), z[0] + z[2], atol=1e-10)
 
 
@@ -75,11 +75,11 @@ def test_rankers_of_every_library_and_container(library, container, data):
     if container == "polars":
         X = pytest.importorskip("polars").from_pandas(X)
     ranker = make_ranker(library)
-    ensemble = RankerEnsemble(ranker, grades=small()).fit(X, data.y, QID)
+    ensemble = RankerEnsemble(ranker, grades=small()).fit(X, data.y, qid=QID)
     alone = score_items(fit_ranker(ranker, X, data.y, QUERIES), X)
     members = members_of(ensemble, X)
     np.testing.assert_array_equal(members[:, 0], alone)
-    scores = ensemble.predict(X, QID)
+    scores = ensemble.predict(X, qid=QID)
     assert scores.dtype == np.float64
     # Any order of the rows, and any subset of the queries, scores alike.
     rows = np.random.default_rng(0).permutation(len(QID))[:150]
@@ -87,7 +87,9 @@ def test_rankers_of_every_library_and_container(library, container, data):
     assert np.ptp(scores) > 1
     for part in (whole, whole[::-1]):
         taken = X[part.tolist()] if container != "pandas" else X.iloc[part]
-        np.testing.assert_array_equal(ensemble.predict(taken, QID[part]), scores[part])
+        np.testing.assert_array_equal(
+            ensemble.predict(taken, qid=QID[part]), scores[part]
+        )
     assert rows.size  # the rows of a query belong together
 
 
@@ -101,7 +103,7 @@ def test_classifiers_of_every_library(library, data):
     }[library]
     grades = getattr(module, f"{kind}Classifier")(n_estimators=3, **quiet)
     ensemble = RankerEnsemble(make_ranker(library), grades=grades)
-    ensemble.fit(data.frame, data.y, QID)
+    ensemble.fit(data.frame, data.y, qid=QID)
     wide = with_context(data.frame, QUERIES)
     proba = ensemble.grades_.predict_proba(wide)
     np.testing.assert_allclose(
@@ -110,17 +112,17 @@ def test_classifiers_of_every_library(library, data):
         rtol=1e-6,
     )
     np.testing.assert_array_equal(
-        ensemble.predict(data.frame[list("dcba")], QID),
-        ensemble.predict(data.frame, QID),
+        ensemble.predict(data.frame[list("dcba")], qid=QID),
+        ensemble.predict(data.frame, qid=QID),
     )
 
 
 def test_categories_reach_the_members_and_context_takes_numbers(mixed):
     ensemble = RankerEnsemble(small(), grades=small())
-    ensemble.fit(mixed.frame, mixed.y, QID)
+    ensemble.fit(mixed.frame, mixed.y, qid=QID)
     assert ensemble.grades_.is_categorical_.sum() == 1
     assert ensemble.grades_.n_features_in_ == 5 + 4 + 4 + 1
-    assert ensemble.predict(mixed.frame, QID).shape == mixed.y.shape
+    assert ensemble.predict(mixed.frame, qid=QID).shape == mixed.y.shape
 
 
 @pytest.mark.parametrize("container", ["pandas", "polars"])
@@ -141,11 +143,15 @@ def test_the_default_classifier_numbers_categories(container, mixed):
     expected = clone(plain).fit(numbers, y).predict(numbers)
     plain.fit(X, y)
     np.testing.assert_array_equal(plain.predict(X), expected)
-    within = RankerEnsemble(first).fit(X, y, QID)
+    within = RankerEnsemble(first).fit(X, y, qid=QID)
     for ensemble, qid in ((plain, None), (within, QID)):
-        assert np.ptp(ensemble.predict(X, qid) - ensemble.predict(new, qid)) > 0.1
+        assert (
+            np.ptp(ensemble.predict(X, qid=qid) - ensemble.predict(new, qid=qid)) > 0.1
+        )
         read = pickle.loads(pickle.dumps(ensemble))
-        np.testing.assert_array_equal(read.predict(X, qid), ensemble.predict(X, qid))
+        np.testing.assert_array_equal(
+            read.predict(X, qid=qid), ensemble.predict(X, qid=qid)
+        )
 
 
 def test_a_catboost_ranker_with_categories_is_cloned(mixed):
@@ -162,19 +168,21 @@ def test_a_catboost_ranker_with_categories_is_cloned(mixed):
 
 def test_a_column_without_values_in_a_request_stays_in_its_place(mixed):
     first = FrozenEstimator(FirstColumn().fit(np.zeros((1, 1)), [0]))
-    ensemble = RankerEnsemble(first).fit(mixed.frame, mixed.y, QID)
-    expected = ensemble.predict(mixed.frame.assign(b=np.nan), QID)
+    ensemble = RankerEnsemble(first).fit(mixed.frame, mixed.y, qid=QID)
+    expected = ensemble.predict(mixed.frame.assign(b=np.nan), qid=QID)
     without = mixed.frame.assign(b=pd.Series([None] * len(QID), dtype=object))
-    np.testing.assert_array_equal(ensemble.predict(without, QID), expected)
+    np.testing.assert_array_equal(ensemble.predict(without, qid=QID), expected)
     with pytest.raises(ValueError, match="could not convert string to float: 'many'"):
-        ensemble.predict(mixed.frame.assign(b="many"), QID)
+        ensemble.predict(mixed.frame.assign(b="many"), qid=QID)
 
 
 def test_fitted_rankers_are_used_as_they_are(library, data, trained):
     model = trained(library)
     ensemble = RankerEnsemble(model, grades=small())
     copies = ensemble, clone(ensemble), pickle.loads(pickle.dumps(clone(ensemble)))
-    scores = [c.fit(data.frame, data.y, QID).predict(data.frame, QID) for c in copies]
+    scores = [
+        c.fit(data.frame, data.y, qid=QID).predict(data.frame, qid=QID) for c in copies
+    ]
     assert copies[0].ranker_ is model
     np.testing.assert_array_equal(scores[1], scores[0])
     np.testing.assert_array_equal(scores[2], scores[0])
@@ -190,33 +198,35 @@ def test_a_frozen_classifier_serves_without_context(data):
     served = LogisticRegression(max_iter=500).fit(X, data.y)
     for grades in (served, FrozenEstimator(served)):
         found = RankerEnsemble(Ridge(), grades=grades, context=False)
-        assert found.fit(X, data.y, QID).grades_ is grades
+        assert found.fit(X, data.y, qid=QID).grades_ is grades
         with pytest.raises(ValueError, match="features, but LogisticRegression is exp"):
-            RankerEnsemble(Ridge(), grades=grades).fit(X, data.y, QID)
+            RankerEnsemble(Ridge(), grades=grades).fit(X, data.y, qid=QID)
 
 
 @pytest.mark.parametrize("context", [True, False])
 def test_pickles_and_fits_again(context, data):
     X = filled(data)
     ensemble = RankerEnsemble(Ridge(), grades=GaussianNB(), context=context)
-    scores = ensemble.fit(X, data.y, QID).predict(X, QID)
+    scores = ensemble.fit(X, data.y, qid=QID).predict(X, qid=QID)
     read = pickle.loads(pickle.dumps(ensemble))
-    np.testing.assert_array_equal(read.predict(X, QID), scores)
-    again = clone(ensemble).fit(X, data.y, QID)
-    np.testing.assert_array_equal(again.predict(X, QID), scores)
+    np.testing.assert_array_equal(read.predict(X, qid=QID), scores)
+    again = clone(ensemble).fit(X, data.y, qid=QID)
+    np.testing.assert_array_equal(again.predict(X, qid=QID), scores)
     with pytest.raises(NotFittedError):
-        clone(ensemble).predict(X, QID)
+        clone(ensemble).predict(X, qid=QID)
 
 
 def test_skops_stores_an_ensemble_without_pickle(data):
     skops = pytest.importorskip("skops.io")
     X = filled(data)
-    ensemble = RankerEnsemble(Ridge()).fit(X, data.y, QID)
+    ensemble = RankerEnsemble(Ridge()).fit(X, data.y, qid=QID)
     stored = skops.dumps(ensemble)
     trusted = skops.get_untrusted_types(data=stored)
     assert trusted == ["skrank_abstain.scorers._ensemble.RankerEnsemble"]
     read = skops.loads(stored, trusted=trusted)
-    np.testing.assert_array_equal(read.predict(X, QID), ensemble.predict(X, QID))
+    np.testing.assert_array_equal(
+        read.predict(X, qid=QID), ensemble.predict(X, qid=QID)
+    )
 
 
 def test_inside_a_selective_ranker_a_pipeline_and_a_search():
@@ -227,10 +237,10 @@ def test_inside_a_selective_ranker_a_pipeline_and_a_search():
         qid_col=None,
         random_state=0,
     )
-    fitted = ranker.fit(X, y, qid)
+    fitted = ranker.fit(X, y, qid=qid)
     scaled = fitted.estimator_[:-1].transform(X)
     np.testing.assert_array_equal(
-        fitted.predict(X, qid), fitted.estimator_[-1].predict(scaled, qid)
+        fitted.predict(X, qid=qid), fitted.estimator_[-1].predict(scaled, qid=qid)
     )
     frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
     search = GridSearchCV(
@@ -253,12 +263,12 @@ def test_inside_a_selective_ranker_a_pipeline_and_a_search():
 def test_a_fitted_ensemble_is_calibrated_as_it_is():
     data, new = (make_ranking(n_queries=40, random_state=k) for k in (0, 1))
     ensemble = RankerEnsemble(Ridge(), grades=GaussianNB())
-    ensemble.fit(data.data, data.target, data.qid)
-    ranker = BALToR(ensemble, random_state=0).fit(new.data, new.target, new.qid)
+    ensemble.fit(data.data, data.target, qid=data.qid)
+    ranker = BALToR(ensemble, random_state=0).fit(new.data, new.target, qid=new.qid)
     assert ranker.prefit_
     assert clone(ranker).estimator.estimator is ensemble
     np.testing.assert_array_equal(
-        ranker.predict(new.data, new.qid), ensemble.predict(new.data, new.qid)
+        ranker.predict(new.data, qid=new.qid), ensemble.predict(new.data, qid=new.qid)
     )
 
 
@@ -269,16 +279,16 @@ def test_relevance_bins_of_a_selective_ranker_serve_the_grades():
     with pytest.raises(
         ValueError, match=r"at most 31 distinct values.*relevance_bins="
     ):
-        BALToR(ensemble, random_state=0).fit(data.data, smooth, data.qid)
+        BALToR(ensemble, random_state=0).fit(data.data, smooth, qid=data.qid)
     ranker = BALToR(ensemble, relevance_bins=4, random_state=0)
-    ranker.fit(data.data, smooth, data.qid)
+    ranker.fit(data.data, smooth, qid=data.qid)
     assert len(ranker.estimator_.grades_.classes_) == 4
 
 
 def test_a_query_of_one_item_has_a_score(data):
     X = filled(data)
-    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, QID)
-    one = ensemble.predict(X[:1], ["new"])
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, qid=QID)
+    one = ensemble.predict(X[:1], qid=["new"])
     assert np.isfinite(one).all()
 
 
@@ -289,17 +299,17 @@ def test_a_member_of_one_score_adds_nothing(data):
         FrozenEstimator(FirstColumn().fit(X, data.y)), grades=GaussianNB()
     )
     wide = np.hstack([constant, X])
-    ensemble.fit(wide, data.y, QID)
+    ensemble.fit(wide, data.y, qid=QID)
     assert ensemble.scales_[0] == 1.0
-    assert np.abs(ensemble.predict(wide, QID)).max() < 100
+    assert np.abs(ensemble.predict(wide, qid=QID)).max() < 100
 
 
 def test_what_fit_set_stays_in_force(data):
     X = filled(data)
-    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, QID)
-    scores = ensemble.predict(X, QID)
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, qid=QID)
+    scores = ensemble.predict(X, qid=QID)
     ensemble.set_params(context=False, ranker=FirstColumn())
-    np.testing.assert_array_equal(ensemble.predict(X, QID), scores)
+    np.testing.assert_array_equal(ensemble.predict(X, qid=QID), scores)
     with pytest.raises(ValueError, match="qid must be given"):
         ensemble.predict(X)
 
@@ -321,18 +331,18 @@ def test_without_queries(data):
     with pytest.raises(ValueError, match=r"qid must be given, got None.*qid=0 says"):
         ensemble.fit(X, data.y)
     assert not hasattr(ensemble, "n_features_in_")
-    ensemble.fit(X, data.y, QID)
+    ensemble.fit(X, data.y, qid=QID)
     with pytest.raises(ValueError, match=r"qid must be given, got None.*qid=0 says"):
         ensemble.predict(X)
     with pytest.raises(ValueError, match="qid must be given"):
-        BALToR(ensemble).fit(X, data.y, QID).predict(X)
+        BALToR(ensemble).fit(X, data.y, qid=QID).predict(X)
     free = RankerEnsemble(Ridge(), grades=GaussianNB(), context=False)
-    ranker = BALToR(free, random_state=0).fit(X, data.y, QID)
+    ranker = BALToR(free, random_state=0).fit(X, data.y, qid=QID)
     assert ranker.predict(X[:2]).shape == (2,)
     nested = RankerEnsemble(ensemble, grades=GaussianNB(), context=False)
     with pytest.raises(ValueError, match="qid must be given"):
         nested.fit(X, data.y)
-    assert nested.fit(X, data.y, QID).predict(X, QID).shape == data.y.shape
+    assert nested.fit(X, data.y, qid=QID).predict(X, qid=QID).shape == data.y.shape
 
 
 class Failing(ClassifierMixin, BaseEstimator):
@@ -352,27 +362,27 @@ class Failing(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize("when", ["fit", "predict"])
 def test_nothing_is_half_fitted_by_a_member_that_fails(when, data):
     X = filled(data)
-    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, QID)
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, qid=QID)
     ensemble.set_params(grades=Failing(when))
     with pytest.raises(RuntimeError, match="no luck"):
-        ensemble.fit(X, data.y, QID)
+        ensemble.fit(X, data.y, qid=QID)
     assert not [name for name in vars(ensemble) if name.endswith("_")]
     ensemble = RankerEnsemble(FirstColumn, grades=GaussianNB())
     with pytest.raises(TypeError, match="got the class FirstColumn"):
-        ensemble.fit(X, data.y, QID)
+        ensemble.fit(X, data.y, qid=QID)
 
 
 def test_bad_input_is_named(data):
     X = filled(data)
     with pytest.raises(TypeError, match=r"grades must be a classifier with predict_pr"):
-        RankerEnsemble(Ridge(), grades=LinearSVC()).fit(X, data.y, QID)
+        RankerEnsemble(Ridge(), grades=LinearSVC()).fit(X, data.y, qid=QID)
     with pytest.raises(ValueError, match="31 distinct values"):
-        RankerEnsemble(Ridge()).fit(X, np.arange(len(X)), QID)
+        RankerEnsemble(Ridge()).fit(X, np.arange(len(X)), qid=QID)
     with pytest.raises(TypeError, match="X must be dense where context=True"):
-        RankerEnsemble(Ridge()).fit(sparse.csr_array(X), data.y, QID)
-    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, QID)
+        RankerEnsemble(Ridge()).fit(sparse.csr_array(X), data.y, qid=QID)
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, qid=QID)
     with pytest.raises(ValueError, match="X has 3 features"):
-        ensemble.predict(X[:, :3], QID)
+        ensemble.predict(X[:, :3], qid=QID)
 
 
 def test_sparse_rows_score_as_dense_ones_without_context(data):
@@ -380,7 +390,7 @@ def test_sparse_rows_score_as_dense_ones_without_context(data):
     grades = LogisticRegression(max_iter=500)
     scores = [
         RankerEnsemble(Ridge(solver="lsqr"), grades=grades, context=False)
-        .fit(form, data.y, QID)
+        .fit(form, data.y, qid=QID)
         .predict(form)
         for form in (X, sparse.csr_array(X))
     ]

@@ -24,7 +24,7 @@ def test_text_that_a_pipeline_encodes_is_fine():
         [("city", OrdinalEncoder(), ["city"])], remainder="passthrough"
     )
     ranker = BALToR(make_pipeline(encode, Ridge()), random_state=0)
-    ranker.fit(X, DATA.target, DATA.qid)
+    ranker.fit(X, DATA.target, qid=DATA.qid)
     assert np.isfinite(ranker.predict(X)).all()
 
 
@@ -35,7 +35,7 @@ def test_other_errors_stay_as_they_are():
         [("city", OrdinalEncoder(), ["city"])], remainder="passthrough"
     )
     with pytest.raises(ValueError, match="NaN"):
-        BALToR(make_pipeline(encode, Ridge())).fit(X, DATA.target, DATA.qid)
+        BALToR(make_pipeline(encode, Ridge())).fit(X, DATA.target, qid=DATA.qid)
 
 
 # --- the query ----------------------------------------------------------------------
@@ -60,6 +60,6 @@ def test_sizes_in_place_of_queries_are_recognised():
     sizes = np.full(40, 6)
     for given in (sizes, sizes.tolist(), pd.Series(sizes)):
         with pytest.raises(ValueError, match=r"add up to the 240 rows.*np\.repeat\("):
-            BALToR(Ridge()).fit(FRAME, DATA.target, given)
+            BALToR(Ridge()).fit(FRAME, DATA.target, qid=given)
     by_size = np.repeat(np.arange(40), sizes)
-    BALToR(Ridge(), random_state=0).fit(FRAME, DATA.target, by_size)
+    BALToR(Ridge(), random_state=0).fit(FRAME, DATA.target, qid=by_size)

@@ -167,7 +167,7 @@ def test_rounding_never_breaks_the_semiorder(seed):
     s = rng.normal(size=n) * np.where(rng.random(n) < 0.3, 100.0, 1.0)
     y = np.clip(np.floor(2 * s + 0.3 * rng.logistic(size=n)), 0, 5)
     qid = np.repeat(np.arange(30), 50)
-    model = GradedRelevance().fit(s, y, qid)
+    model = GradedRelevance().fit(s, y, qid=qid)
     risk = BinEngine(model, ZERO_ONE, 0.0)
     own_risk = risk._risk[:-1, :-1]
     orders = np.tril(risk._label[:-1, :-1] == 1) & (own_risk <= 0.5)

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from doubles import FirstColumn
+from doubles import FirstColumn, named
 from scipy.sparse.csgraph import floyd_warshall
 from sklearn.base import clone
 from sklearn.covariance import EllipticEnvelope
@@ -103,17 +103,21 @@ def engine_decisions(ranker, region, values, left, right):
 def test_totals_count_what_is_decided(tie_model):
     X, y, qid = NEW
     ranker, weight = FITTED[tie_model], np.linspace(1, 2, len(X))
-    pairs = ranker.predict_pairs(X, qid)
+    pairs = ranker.predict_pairs(X, qid=qid)
     for sample_weight in (None, weight):
-        found = ranker.evaluate(X, y, qid, sample_weight)
+        found = ranker.evaluate(X, y, qid=qid, sample_weight=sample_weight)
         one_by_one = ranker.evaluate(
-            X, y, qid, sample_weight, pairs=np.column_stack([pairs.left, pairs.right])
+            X,
+            y,
+            qid=qid,
+            sample_weight=sample_weight,
+            pairs=np.column_stack([pairs.left, pairs.right]),
         )
         for name in vars(found):
             np.testing.assert_allclose(
                 getattr(found, name), getattr(one_by_one, name), atol=1e-9
             )
-    in_parts = [each.accepted for each in ranker.iter_pairs(X, qid)]
+    in_parts = [each.accepted for each in ranker.iter_pairs(X, qid=qid)]
     np.testing.assert_array_equal(np.concatenate(in_parts), pairs.accepted)
 
 
@@ -130,7 +134,7 @@ def test_no_group_is_decided_less_often(tie_model):
     ).fit(KNOWN[0].drop(columns="sex"), KNOWN[1], qid=KNOWN[2])
     gaps = []
     for each, rows in ((ranker, X), (plain, X.drop(columns="sex"))):
-        pairs = each.predict_pairs(rows, qid)
+        pairs = each.predict_pairs(rows, qid=qid)
         cell = cell_of(pairs, X.sex.to_numpy())
         shares = [pairs.accepted[cell == a + b].mean() for a, b in CELLS]
         gaps.append(max(shares) - min(shares))
@@ -144,7 +148,7 @@ def test_ranks_and_graph_follow_from_the_accepted_orders(tie_model):
     few = qid < 12
     X, qid = X[few], qid[few]
     ranker = FITTED[tie_model]
-    pairs = ranker.predict_pairs(X, qid)
+    pairs = ranker.predict_pairs(X, qid=qid)
     ordered = pairs.accepted & (pairs.label != 0)
     first = (pairs.label > 0)[ordered]
     left, right = pairs.left[ordered], pairs.right[ordered]
@@ -154,8 +158,8 @@ def test_ranks_and_graph_follow_from_the_accepted_orders(tie_model):
     np.fill_diagonal(closed, False)
     size = np.bincount(qid)[qid]
     expected = np.column_stack([1 + closed.sum(axis=0), size - closed.sum(axis=1)])
-    np.testing.assert_array_equal(ranker.rank_intervals(X, qid), expected)
-    graph = ranker.preference_graph(X, qid).toarray()
+    np.testing.assert_array_equal(ranker.rank_intervals(X, qid=qid), expected)
+    graph = ranker.preference_graph(X, qid=qid).toarray()
     again = np.isfinite(floyd_warshall(graph.astype(float), unweighted=True))
     np.fill_diagonal(again, False)
     np.testing.assert_array_equal(again, closed)
@@ -169,7 +173,7 @@ def test_the_model_does_not_see_the_groups():
     assert ranker.estimator_.n_features_in_ == X.shape[1] - 1
     scores = ranker.estimator_.predict(X.drop(columns="sex"))
     np.testing.assert_array_equal(ranker.predict(X), scores)
-    np.testing.assert_array_equal(ranker.predict(X, qid), scores)
+    np.testing.assert_array_equal(ranker.predict(X, qid=qid), scores)
 
 
 def test_columns_by_position_of_queries_and_groups():
@@ -211,9 +215,9 @@ def test_other_coverages_keep_the_groups():
     moved = ranker.at_coverage(0.3)
     again = ranker_of("bradley_terry", 0.3)
     assert moved.threshold_ == again.threshold_
-    [point] = ranker.operating_points(X, y, qid, coverages=[0.3])
-    assert point.totals.coverage == moved.evaluate(X, y, qid).coverage
-    assert ranker.at_coverage(1.0).predict_pairs(X, qid).accepted.all()
+    [point] = ranker.operating_points(X, y, qid=qid, coverages=[0.3])
+    assert point.totals.coverage == moved.evaluate(X, y, qid=qid).coverage
+    assert ranker.at_coverage(1.0).predict_pairs(X, qid=qid).accepted.all()
     other = ranker.at_coverage(0.6).set_params(groups=None)
     with pytest.raises(ValueError, match="groups must be 'sex' as in fit, got None"):
         other.at_coverage(0.5)
@@ -222,35 +226,37 @@ def test_other_coverages_keep_the_groups():
 def test_the_display_of_two_groups_draws_their_pairs():
     X, y, qid = NEW
     ranker = FITTED["graded_relevance"]
-    pairs = ranker.predict_pairs(X, qid)
+    pairs = ranker.predict_pairs(X, qid=qid)
     cell = cell_of(pairs, X.sex.to_numpy())
     for a, b in CELLS:
-        [point] = ranker.operating_points(X, y, qid, coverages=[0.6], groups=(b, a))
+        [point] = ranker.operating_points(X, y, qid=qid, coverages=[0.6], groups=(b, a))
         assert point.totals.coverage == pytest.approx(
             pairs.accepted[cell == a + b].mean()
         )
         display = CoverageDisplay.from_estimator(
-            ranker, X, None, qid, coverages=[0.6, 1.0], groups=(a, b)
+            ranker, X, None, qid=qid, coverages=[0.6, 1.0], groups=(a, b)
         )
         np.testing.assert_allclose(display.coverage, [point.totals.coverage, 1])
         assert display.name == f"{a}, {b}"
     plt.close("all")
     for wrong in (("f", "q"), ("f",)):
         with pytest.raises(ValueError, match="groups must be two of those of fit"):
-            ranker.operating_points(X, y, qid, coverages=[0.6], groups=wrong)
+            ranker.operating_points(X, y, qid=qid, coverages=[0.6], groups=wrong)
 
 
 def test_a_saved_ranker_and_partitions_decide_alike():
     X, y, qid = NEW
     for ranker in FITTED.values():
-        expected = ranker.predict_pairs(X, qid).accepted
+        expected = ranker.predict_pairs(X, qid=qid).accepted
         again = pickle.loads(pickle.dumps(ranker))
-        np.testing.assert_array_equal(again.predict_pairs(X, qid).accepted, expected)
+        np.testing.assert_array_equal(
+            again.predict_pairs(X, qid=qid).accepted, expected
+        )
         [frame] = predict_pairs(ranker, [(X, None, qid)])
         np.testing.assert_array_equal(frame["accepted"], expected)
         totals = evaluate(ranker, [(X, y, qid)])
         assert isinstance(totals, PairTotals)
-        assert totals.coverage == ranker.evaluate(X, y, qid).coverage
+        assert totals.coverage == ranker.evaluate(X, y, qid=qid).coverage
 
 
 @pytest.mark.parametrize("groups", ["sex", 10])
@@ -269,7 +275,7 @@ def test_groups_are_calibrated_over_partitions(groups):
     ):
         assert found.threshold_ == expected.threshold_
         assert found.coverage_ == expected.coverage_
-        totals, wanted = evaluate(found, [NEW]), expected.evaluate(*NEW)
+        totals, wanted = evaluate(found, [NEW]), expected.evaluate(**named(*NEW))
         np.testing.assert_array_equal(totals.accepted, wanted.accepted)
 
 
@@ -291,10 +297,10 @@ def test_a_search_chooses_among_columns():
 def test_the_report_has_a_row_for_each_cell():
     X, y, qid = NEW
     ranker = FITTED["graded_relevance"]
-    page = ranker.report(X, y, qid)
+    page = ranker.report(X, y, qid=qid)
     assert "## By the groups of the two items" in page
     assert "of each two groups of items, by the column 'sex'" in page
-    pairs = ranker.predict_pairs(X, qid)
+    pairs = ranker.predict_pairs(X, qid=qid)
     cell = cell_of(pairs, X.sex.to_numpy())
     for a, b in CELLS:
         own = cell == a + b
@@ -332,11 +338,11 @@ def test_groups_that_are_unknown_or_missing_are_refused():
     X, _, qid = NEW
     ranker = FITTED["graded_relevance"]
     with pytest.raises(ValueError, match=r"groups must be those of fit .*'q'"):
-        ranker.predict_pairs(X.assign(sex="q"), qid)
+        ranker.predict_pairs(X.assign(sex="q"), qid=qid)
     with pytest.raises(ValueError, match=r"groups .*(missing|NaN|None)"):
-        ranker.predict_pairs(X.assign(sex=[None, *X.sex[1:]]), qid)
+        ranker.predict_pairs(X.assign(sex=[None, *X.sex[1:]]), qid=qid)
     with pytest.raises(ValueError, match="groups must be None for a review"):
-        ranker.review(X, qid)
+        ranker.review(X, qid=qid)
 
 
 def test_the_rule_is_the_same_without_its_named_class():

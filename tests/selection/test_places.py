@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from doubles import FirstColumn
+from doubles import FirstColumn, named
 from scored import scored
 
 from skrank_abstain import BALToR, RiskControlledRanker
@@ -34,7 +34,9 @@ def world(seed, n_queries=80, largest=15, grid=None):
 
 
 def fitted(data, tie_model="graded_relevance", **params):
-    return BALToR(MODEL, tie_model=tie_model, random_state=0, **params).fit(*data)
+    return BALToR(MODEL, tie_model=tie_model, random_state=0, **params).fit(
+        **named(*data)
+    )
 
 
 def slow_middle(X, qid):
@@ -105,9 +107,9 @@ def test_intervals_are_those_of_the_definition(tie_model, grid):
         if sum(holds / n) >= 0.8 * (n_queries + 1) - 1e-9:
             break
     best, worst = slow_intervals(X, qid, margin)
-    found = ranker.rank_intervals(X, qid, confidence=0.8)
+    found = ranker.rank_intervals(X, qid=qid, confidence=0.8)
     np.testing.assert_array_equal(found, np.stack([best, worst], axis=1))
-    ranking = ranker.ranking(X, qid, confidence=0.8)
+    ranking = ranker.ranking(X, qid=qid, confidence=0.8)
     np.testing.assert_array_equal(ranking.best, found[ranking.item_id, 0])
     np.testing.assert_array_equal(ranking.worst, found[ranking.item_id, 1])
 
@@ -115,22 +117,22 @@ def test_intervals_are_those_of_the_definition(tie_model, grid):
 @pytest.mark.filterwarnings("ignore:No threshold could be certified")
 @pytest.mark.parametrize("wrap", [BALToR, RiskControlledRanker])
 def test_too_few_queries_are_an_error_with_the_number_needed(wrap):
-    ranker = wrap(MODEL, random_state=0).fit(*world(0, n_queries=14))
+    ranker = wrap(MODEL, random_state=0).fit(**named(*world(0, n_queries=14)))
     n = ranker.n_queries_
     with pytest.raises(ValueError, match=rf"needs at least 19 .* queries, got {n}:"):
-        ranker.rank_intervals(*world(1)[::2], confidence=0.95)
+        ranker.rank_intervals(world(1)[0], qid=world(1)[2], confidence=0.95)
     for wrong in (0, 1, 95):
         with pytest.raises(ValueError, match="confidence must be in"):
-            ranker.rank_intervals(*world(1)[::2], confidence=wrong)
+            ranker.rank_intervals(world(1)[0], qid=world(1)[2], confidence=wrong)
 
 
 def test_a_novel_item_may_be_anywhere():
     data = world(0)
     ranker = BALToR(
         MODEL, novelty=lambda X: np.abs(X[:, 0]), novelty_level=0.05, random_state=0
-    ).fit(*data)
+    ).fit(**named(*data))
     X, qid = np.array([[0.0], [50.0], [1.0], [-1.0]]), np.zeros(4)
-    found = ranker.rank_intervals(X, qid, confidence=0.8)
+    found = ranker.rank_intervals(X, qid=qid, confidence=0.8)
     assert found[1].tolist() == [1, 4]
     assert (found[[0, 2, 3]] != [1, 4]).any()
 
@@ -140,20 +142,20 @@ def test_they_outlast_saving_and_partitions(tie_model):
     X, y, qid = world(0)
     new = world(1)[::2]
     ranker = fitted((X, y, qid), tie_model)
-    expected = ranker.rank_intervals(*new, confidence=0.8)
+    expected = ranker.rank_intervals(new[0], qid=new[1], confidence=0.8)
     first = qid < 40
     parts = [(X[some], y[some], qid[some]) for some in (first, ~first)]
     joined = calibrate(BALToR(MODEL, tie_model=tie_model, random_state=0), parts)
     for each in (ranker, joined):
         for saved in (each, pickle.loads(pickle.dumps(each))):
-            found = saved.rank_intervals(*new, confidence=0.8)
+            found = saved.rank_intervals(new[0], qid=new[1], confidence=0.8)
             assert abs(found - expected).max() <= (0 if each is ranker else 1)
             assert (found == expected).mean() > 0.99
 
 
 def held(ranker, X, y, qid, confidence):
     """Return in which share of the items places hold, each query counting alike."""
-    best, worst = ranker.rank_intervals(X, qid, confidence=confidence).T
+    best, worst = ranker.rank_intervals(X, qid=qid, confidence=confidence).T
     places = slow_places(y, qid)
     holds = (best <= places[:, 1]) & (worst >= places[:, 0])
     n = np.bincount(np.unique(qid, return_inverse=True)[1])[

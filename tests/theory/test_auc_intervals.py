@@ -112,7 +112,7 @@ def test_intervals_of_queries(data, method):
     won, pairs = pairs_by_query(y, data.scores, codes)
     assume(won.size >= 2)
     auc, low, high = auc_confidence_interval(
-        y, data.scores, data.qid, method=method, n_resamples=100, random_state=0
+        y, data.scores, qid=data.qid, method=method, n_resamples=100, random_state=0
     )
     assert auc == pytest.approx(won.sum() / pairs.sum(), abs=1e-12)
     assert 0 <= low <= auc <= high <= 1
@@ -127,11 +127,13 @@ def test_queries_are_pooled_over_pairs():
     y = [1, 1, 0, 0, 1, 0, 0, 1, 0, 1]
     scores = [9, 2, 1, 3, 5, 4, 6, 7, 7, 8]
     qid = list("aaaabbbccd")
-    result = auc_confidence_interval(y, scores, qid)
+    result = auc_confidence_interval(y, scores, qid=qid)
     low, high = ratio_interval([3, 1, 0.5], [4, 2, 1])
     assert result == pytest.approx((4.5 / 7, max(low, 0), min(high, 1)))
     order = np.random.default_rng(0).permutation(10)
-    shuffled = auc_confidence_interval(*(np.array(a)[order] for a in (y, scores, qid)))
+    shuffled = auc_confidence_interval(
+        *(np.array(a)[order] for a in (y, scores)), qid=np.array(qid)[order]
+    )
     assert shuffled == pytest.approx(result, rel=1e-12)
 
 
@@ -166,7 +168,7 @@ def test_equal_scores_are_not_certain(method):
 def test_perfect_queries_are_not_certain(method):
     y = np.tile([1, 0, 0], 12)
     qid = np.repeat(np.arange(12), 3)
-    result = auc_confidence_interval(y, y + qid, qid, method=method)
+    result = auc_confidence_interval(y, y + qid, qid=qid, method=method)
     assert result == pytest.approx((1, 0.025 ** (1 / 12), 1))
 
 
@@ -186,7 +188,7 @@ def test_bootstrap_is_reproducible(with_queries):
         return auc_confidence_interval(
             y,
             scores,
-            qid if with_queries else None,
+            qid=qid if with_queries else None,
             method="bootstrap",
             n_resamples=200,
             random_state=seed,
@@ -229,8 +231,9 @@ def test_query_intervals_cover_new_queries(method):
     rng = np.random.default_rng(0)
     hits = 0
     for seed in range(300):
+        y, scores, qid = clustered(40, rng)
         _, low, high = auc_confidence_interval(
-            *clustered(40, rng), method=method, n_resamples=200, random_state=seed
+            y, scores, qid=qid, method=method, n_resamples=200, random_state=seed
         )
         hits += low <= true <= high
     assert 0.90 < hits / 300 < 0.98
@@ -239,8 +242,10 @@ def test_query_intervals_cover_new_queries(method):
 def test_duplicated_queries_do_not_help_to_be_sure():
     # Copies of items within a query add pairs but no queries.
     y, scores, qid = clustered(30, np.random.default_rng(0))
-    once = auc_confidence_interval(y, scores, qid)
-    twice = auc_confidence_interval(*(np.tile(a, 2) for a in (y, scores, qid)))
+    once = auc_confidence_interval(y, scores, qid=qid)
+    twice = auc_confidence_interval(
+        *(np.tile(a, 2) for a in (y, scores)), qid=np.tile(qid, 2)
+    )
     assert twice == pytest.approx(once, rel=1e-12)
 
 
@@ -315,5 +320,5 @@ def test_arguments_are_left_alone():
     y, scores, qid = clustered(5, np.random.default_rng(0))
     for array in (y, scores, qid):
         array.setflags(write=False)
-    auc_confidence_interval(y, scores, qid)
+    auc_confidence_interval(y, scores, qid=qid)
     auc_confidence_interval(y.astype(np.float32), scores.astype(np.float32))

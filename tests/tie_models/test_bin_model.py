@@ -35,7 +35,7 @@ def labelled(draw):
 
 def fitted(case):
     n_bins, scores, y, qid = case
-    return FixedCells(n_bins).fit(scores, y, qid)
+    return FixedCells(n_bins).fit(scores, y, qid=qid)
 
 
 @given(labelled())

@@ -73,7 +73,7 @@ def test_the_regressor_sees_features_ranks_score_and_mean_score():
     X = np.array([[3.0, 7.0], [1.0, np.nan], [1.0, 9.0], [5.0, 0.0], [4.0, 0.0]])
     scores, qid = np.array([0.5, 2.0, 1.0, -1.0, 3.0]), ["b", "b", "b", "a", "a"]
     model = FeatureAwareRelevance(Spy())
-    model.fit(scores, [0, 1, 0, 0, 1], qid, X)
+    model.fit(scores, [0, 1, 0, 0, 1], qid=qid, X=X)
     third, half = 1 / 3, 1 / 2
     # Ranks are those within the query, less one half, as shares of the known values.
     expected = [
@@ -91,7 +91,7 @@ def test_the_regressor_sees_features_ranks_score_and_mean_score():
 
 def test_the_value_is_the_weighted_sum_of_score_and_expected_grade():
     scores, y, qid, X = queried()
-    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, X=X)
     design = design_of(scores, qid, X)
     assert len(model.regressors_) == 12
     share = np.mean([fitted.predict(design) for fitted in model.regressors_], axis=0)
@@ -126,11 +126,13 @@ def test_the_pieces_of_a_design_make_the_whole(monkeypatch):
     scores, y, qid, X = queried(9, 7)
     qid = qid[np.random.default_rng(0).permutation(qid.size)]
     whole = design_of(scores, qid, X)
-    values = values_of(FeatureAwareRelevance().fit(scores, y, qid, X), scores, qid, X)
+    values = values_of(
+        FeatureAwareRelevance().fit(scores, y, qid=qid, X=X), scores, qid, X
+    )
     for piece in (1, 20, 63, 64):
         monkeypatch.setattr(_feature_aware, "_PIECE", piece)
         np.testing.assert_array_equal(design_of(scores, qid, X), whole)
-        again = FeatureAwareRelevance().fit(scores, y, qid, X)
+        again = FeatureAwareRelevance().fit(scores, y, qid=qid, X=X)
         np.testing.assert_array_equal(values_of(again, scores, qid, X), values)
 
 
@@ -138,7 +140,7 @@ def test_the_pieces_of_a_design_make_the_whole(monkeypatch):
 def test_of_many_items_some_are_learned_from(n_queries, size, monkeypatch, taken):
     monkeypatch.setattr(_feature_aware, "_MOST_ITEMS", 400)
     scores, y, qid, X = queried(n_queries, size)
-    model = FeatureAwareRelevance(Spy()).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(Spy()).fit(scores, y, qid=qid, X=X)
     [expected] = taken
     # Seen or unseen, each item is judged by regressors that have not seen its query.
     np.testing.assert_allclose(expected, logit(0.001))
@@ -150,7 +152,7 @@ def test_of_many_items_some_are_learned_from(n_queries, size, monkeypatch, taken
 
 def test_values_of_other_queries_do_not_matter():
     scores, y, qid, X = queried()
-    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, X=X)
     together = values_of(model, scores, qid, X)
     for query in (0, 7):
         rows = qid == query
@@ -165,7 +167,7 @@ def test_values_of_other_queries_do_not_matter():
 @given(st.integers(0, 10**6))
 def test_the_order_of_rows_does_not_matter(seed):
     scores, y, qid, X = queried(n_queries=8)
-    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, X=X)
     order = np.random.default_rng(seed).permutation(scores.size)
     np.testing.assert_allclose(
         values_of(model, scores[order], qid[order], X[order]),
@@ -180,7 +182,7 @@ def test_the_order_of_rows_does_not_matter(seed):
 @pytest.mark.parametrize("n_queries", [1, 2, 3, 5, 12])
 def test_calibration_values_come_from_fits_without_the_query(n_queries, taken):
     scores, y, qid, X = queried(n_queries, 40 // n_queries)
-    model = FeatureAwareRelevance(Spy()).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(Spy()).fit(scores, y, qid=qid, X=X)
     # Never seen: the expectation is the lowest there is.
     [expected] = taken
     assert expected.shape == (scores.size,)
@@ -208,7 +210,7 @@ def test_whole_queries_are_left_out(monkeypatch):
 
     fit = Spy.fit
     monkeypatch.setattr(Spy, "fit", recorded)
-    FeatureAwareRelevance(Spy()).fit(scores, y, qid, X)
+    FeatureAwareRelevance(Spy()).fit(scores, y, qid=qid, X=X)
     assert len(fits) == 24
     everything = set.union(*fits)
     assert len(everything) == 12
@@ -250,8 +252,8 @@ def test_features_that_tell_more_lower_the_loss():
     train, new = queried(150, seed=1), queried(150, seed=2)
     scores, y, qid, X = new
     queries = group_queries(qid, scores.size)
-    plain = GradedRelevance().fit(*train[:3])
-    aware = FeatureAwareRelevance(Ridge()).fit(*train)
+    plain = GradedRelevance().fit(*train[:2], qid=train[2])
+    aware = FeatureAwareRelevance(Ridge()).fit(*train[:2], qid=train[2], X=train[3])
     losses = [
         log_loss(plain, scored(scores, queries, y)),
         log_loss(aware, scored(values_of(aware, scores, qid, X), queries, y)),
@@ -265,7 +267,9 @@ def test_features_of_pure_noise_are_ignored():
     scores, qid = rng.normal(size=n), np.repeat(np.arange(400), 10)
     y = (scores + rng.logistic(size=n) > 0).astype(float)
     tree = DecisionTreeRegressor(random_state=0)
-    model = FeatureAwareRelevance(tree).fit(scores, y, qid, rng.normal(size=(n, 5)))
+    model = FeatureAwareRelevance(tree).fit(
+        scores, y, qid=qid, groups=rng.normal(size=(n, 5))
+    )
     assert model.weights_[0] == pytest.approx(1, abs=0.1)
     assert model.weights_[1] < 0.1
 
@@ -276,7 +280,7 @@ def test_features_of_pure_noise_are_ignored():
 def test_one_grade_needs_no_regressor():
     scores, _, qid, X = queried(5)
     with pytest.warns(UserWarning, match="same relevance"):
-        model = FeatureAwareRelevance().fit(scores, np.ones(40), qid, X)
+        model = FeatureAwareRelevance().fit(scores, np.ones(40), qid=qid, X=X)
     assert model.regressors_ == []
     assert model.weights_.tolist() == [1, 0]
     np.testing.assert_array_equal(values_of(model, scores, qid, X), scores)
@@ -298,7 +302,7 @@ def test_one_grade_needs_no_regressor():
 def test_very_few_items(regressor, y, qid):
     rng = np.random.default_rng(0)
     scores, X = rng.normal(size=len(y)), rng.normal(size=(len(y), 2))
-    model = FeatureAwareRelevance(regressor).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(regressor).fit(scores, y, qid=qid, X=X)
     assert np.isfinite(model.weights_).all()
     assert (model.table_ > 0).all()
     np.testing.assert_allclose(model.table_.sum(axis=2), 1)
@@ -309,7 +313,7 @@ def test_a_grade_that_is_missing_from_a_part_is_no_trouble():
     scores, y, qid, X = queried(10)
     y[qid > 0] = np.minimum(y[qid > 0], 1)
     y[0] = 2
-    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, X=X)
     assert model.cut_points_.shape == (2,)
     assert np.isfinite(model.table_).all()
 
@@ -318,7 +322,7 @@ def test_a_grade_that_is_missing_from_a_part_is_no_trouble():
 def test_the_regressor_is_fitted_on_grades_as_shares_of_the_highest():
     scores, _, qid, X = queried(40)
     y = X[:, 0] + 2 * X[:, 1]
-    model = FeatureAwareRelevance(Spy(), max_grades=4).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(Spy(), max_grades=4).fit(scores, y, qid=qid, X=X)
     assert len(model.regressors_) == 12
     for regressor in model.regressors_:
         values, counts = np.unique(regressor.y_, return_counts=True)
@@ -331,11 +335,11 @@ def test_real_valued_relevance_is_divided_into_grades():
     rng = np.random.default_rng(0)
     y = X[:, 0] + 2 * X[:, 1] + rng.normal(size=scores.size)
     aware = FeatureAwareRelevance(Ridge(), max_grades=4)
-    aware.fit(scores, y, qid, X)
+    aware.fit(scores, y, qid=qid, X=X)
     values = values_of(aware, scores, qid, X)
     assert spearmanr(values, X[:, 0] + 2 * X[:, 1])[0] > 0.97
     with pytest.raises(ValueError, match="max_grades must be"):
-        FeatureAwareRelevance(max_grades=1).fit(scores, y, qid, X)
+        FeatureAwareRelevance(max_grades=1).fit(scores, y, qid=qid, X=X)
 
 
 @pytest.mark.filterwarnings("ignore:The scores do not agree")
@@ -356,6 +360,6 @@ def test_where_nothing_is_known_pairs_are_told_apart_by_the_score():
 @pytest.mark.usefixtures("taken")
 def test_of_three_queries_new_items_are_judged_by_large_and_small_halves():
     scores, y, qid, X = queried(3, 10)
-    model = FeatureAwareRelevance(Spy()).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(Spy()).fit(scores, y, qid=qid, X=X)
     sizes = [regressor.y_.size for regressor in model.regressors_]
     assert sizes == [10, 20] * 6 or sizes == [20, 10] * 6

@@ -16,15 +16,15 @@ from skrank_abstain.tie_models import FeatureAwareRelevance
 def test_missing_features_are_named():
     scores, y, qid, X = queried()
     with pytest.raises(ValueError, match="X must be given to FeatureAwareRelevance"):
-        FeatureAwareRelevance().fit(scores, y, qid)
-    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+        FeatureAwareRelevance().fit(scores, y, qid=qid)
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, X=X)
     with pytest.raises(ValueError, match="X must be given to FeatureAwareRelevance"):
         values_of(model, scores, qid, None)
 
 
 def test_no_items_have_no_values():
     scores, y, qid, X = queried()
-    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, X=X)
     assert model.regressors_
     assert values_of(model, scores[:0], qid[:0], X[:0]).shape == (0,)
 
@@ -46,13 +46,13 @@ def test_features_that_are_no_numbers_are_refused_with_advice(column):
         "X must be .* of numbers .* put an encoder before .* or use GradedRelevance"
     )
     with pytest.raises(ValueError, match=message):
-        FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, frame)
+        FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, groups=frame)
 
 
 def test_lengths_must_agree():
     scores, y, qid, X = queried()
     with pytest.raises(ValueError, match=r"inconsistent numbers.*\[239, 240\]"):
-        FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X[1:])
+        FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, groups=X[1:])
 
 
 def test_frames_of_any_numbers_are_as_good_as_arrays():
@@ -65,9 +65,9 @@ def test_frames_of_any_numbers_are_as_good_as_arrays():
             "single": X[:, 2].astype(np.float32),
         }
     )
-    one = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, frame)
+    one = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, groups=frame)
     other = FeatureAwareRelevance(SMALL_TREE)
-    other.fit(scores, y, qid, np.column_stack([X[:, 0] > 0, X[:, 1:]]))
+    other.fit(scores, y, qid=qid, groups=np.column_stack([X[:, 0] > 0, X[:, 1:]]))
     np.testing.assert_array_equal(one.table_, other.table_)
 
 
@@ -75,7 +75,7 @@ def test_frames_of_any_numbers_are_as_good_as_arrays():
 def test_missing_values_are_fine_for_trees(regressor):
     scores, y, qid, X = queried()
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
-    model = FeatureAwareRelevance(regressor).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(regressor).fit(scores, y, qid=qid, X=X)
     for fitted in model.regressors_:
         assert isinstance(fitted, type(regressor or ExtraTreesRegressor()))
     assert model.weights_[1] > 0
@@ -83,14 +83,14 @@ def test_missing_values_are_fine_for_trees(regressor):
     # A feature that nobody has, and one that only some queries have.
     X[:, 2] = np.nan
     X[qid > 2, 1] = np.nan
-    model = FeatureAwareRelevance(regressor).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(regressor).fit(scores, y, qid=qid, X=X)
     assert np.isfinite(values_of(model, scores, qid, X)).all()
 
 
 def test_a_regressor_of_ones_own_is_cloned():
     scores, y, qid, X = queried()
     mine = Ridge(alpha=0.1)
-    model = FeatureAwareRelevance(mine).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(mine).fit(scores, y, qid=qid, X=X)
     assert not hasattr(mine, "coef_")
     assert model.regressor is mine
     assert [regressor.alpha for regressor in model.regressors_] == [0.1] * 12
@@ -111,13 +111,13 @@ class Nothing(RegressorMixin, BaseEstimator):
 def test_what_is_no_regressor_is_refused(wrong):
     scores, y, qid, X = queried(5)
     with pytest.raises(TypeError, match="regressor must be None or an instance of"):
-        FeatureAwareRelevance(wrong).fit(scores, y, qid, X)
+        FeatureAwareRelevance(wrong).fit(scores, y, qid=qid, X=X)
 
 
 def test_a_regressor_that_predicts_no_numbers_is_an_error():
     scores, y, qid, X = queried(5)
     with pytest.raises(ValueError, match="what regressor predicts must"):
-        FeatureAwareRelevance(Nothing()).fit(scores, y, qid, X)
+        FeatureAwareRelevance(Nothing()).fit(scores, y, qid=qid, X=X)
 
 
 def test_it_is_an_estimator():
@@ -131,7 +131,7 @@ def test_it_is_an_estimator():
     assert repr(FeatureAwareRelevance()) == "FeatureAwareRelevance()"
     assert repr(clone(model)) == repr(model)
     scores, y, qid, X = queried()
-    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, X=X)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(
         values_of(again, scores, qid, X), values_of(model, scores, qid, X)
@@ -142,7 +142,7 @@ def test_it_is_an_estimator():
 def test_fits_agree_to_the_last_bit(regressor):
     scores, y, qid, X = queried(10)
     one, other = (
-        FeatureAwareRelevance(regressor).fit(scores, y, qid, X) for _ in range(2)
+        FeatureAwareRelevance(regressor).fit(scores, y, qid=qid, X=X) for _ in range(2)
     )
     np.testing.assert_array_equal(one.table_, other.table_)
     np.testing.assert_array_equal(

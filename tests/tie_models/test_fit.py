@@ -64,6 +64,11 @@ def simulated(seed, n_queries=25, size=5, noise=1.0):
     return s, y, rng.permutation(np.repeat(np.arange(n_queries), size))
 
 
+def of_scores(data):
+    """Return scores, grades and queries as the arguments of ``fit``."""
+    return dict(zip(("scores", "y", "qid"), data, strict=False))
+
+
 def differences(s, y, qid):
     left, right = enumerate_pairs(group_queries(qid, s.size))
     return s[left] - s[right], np.sign(y[left] - y[right])
@@ -138,7 +143,7 @@ def test_agrees_with_an_ordered_regression_on_both_orders(kind, distr, seed):
     )
     fit = both.fit(method="bfgs", disp=False, gtol=1e-8, maxiter=1000)
     thresholds = both.transform_threshold_params(fit.params)[1:-1]
-    model = clone(ML[kind]).fit(s, y, qid)
+    model = clone(ML[kind]).fit(s, y, qid=qid)
     # Its gradient is numerical, good to about 1e-6.
     assert model.scale_ == pytest.approx(fit.params[0], rel=1e-5)
     assert thresholds == pytest.approx([-model.epsilon_, model.epsilon_], rel=1e-5)
@@ -148,7 +153,7 @@ def test_agrees_with_an_ordered_regression_on_both_orders(kind, distr, seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_no_neighbouring_parameters_are_more_likely(kind, seed):
     s, y, qid = simulated(seed)
-    model = clone(ML[kind]).fit(s, y, qid)
+    model = clone(ML[kind]).fit(s, y, qid=qid)
     param = getattr(model, PARAMETER[kind])
     margin = math.log(param) if kind == "rao_kupper" else param
     d, label = differences(s, y, qid)
@@ -188,8 +193,8 @@ def test_finds_the_parameters_of_simulated_pairs(kind):
 @pytest.mark.parametrize("factor", [1e-100, 1e-6, 0.3, 4.0, 1e9, 1e100])
 def test_a_factor_on_the_scores_is_absorbed_by_the_scale(kind, factor):
     s, y, qid = simulated(0)
-    one = clone(ML[kind]).fit(s, y, qid)
-    other = clone(ML[kind]).fit(s * factor, y, qid)
+    one = clone(ML[kind]).fit(s, y, qid=qid)
+    other = clone(ML[kind]).fit(s * factor, y, qid=qid)
     assert other.scale_ * factor == pytest.approx(one.scale_, rel=1e-7)
     np.testing.assert_allclose(
         other.proba(s[1:] * factor, s[:-1] * factor),
@@ -201,10 +206,10 @@ def test_a_factor_on_the_scores_is_absorbed_by_the_scale(kind, factor):
 @all_kinds
 def test_order_of_rows_and_names_of_queries_do_not_matter(kind):
     s, y, qid = simulated(1)
-    model = clone(ML[kind]).fit(s, y, qid)
+    model = clone(ML[kind]).fit(s, y, qid=qid)
     order = np.random.default_rng(0).permutation(s.size)
     names = pd.Series([f"query {q}" for q in qid[order]])
-    other = clone(ML[kind]).fit(pd.Series(s[order]), pd.Series(y[order]), names)
+    other = clone(ML[kind]).fit(pd.Series(s[order]), pd.Series(y[order]), qid=names)
     assert other.scale_ == pytest.approx(model.scale_, rel=1e-8)
     assert getattr(other, PARAMETER[kind]) == pytest.approx(
         getattr(model, PARAMETER[kind]), rel=1e-8
@@ -215,8 +220,8 @@ def test_order_of_rows_and_names_of_queries_do_not_matter(kind):
 def test_grades_count_by_their_order_only(kind):
     s, y, qid = simulated(2)
     values = np.array([-7.5, 0.0, 100.0])
-    one = clone(ML[kind]).fit(s, y, qid)
-    other = clone(ML[kind]).fit(s, values[y], qid)
+    one = clone(ML[kind]).fit(s, y, qid=qid)
+    other = clone(ML[kind]).fit(s, values[y], qid=qid)
     assert vars(one) == vars(other)
 
 
@@ -228,7 +233,7 @@ def test_counts_mode(kind, oracles):
         y = np.zeros(2 * n_pairs)
         y[: 2 * untied : 2] = 1
         s = np.random.default_rng(0).normal(size=y.size)
-        model = clone(COUNTS[kind]).fit(s, y, np.repeat(np.arange(n_pairs), 2))
+        model = clone(COUNTS[kind]).fit(s, y, qid=np.repeat(np.arange(n_pairs), 2))
         assert model.scale_ == 1
         assert model.n_pairs_ == n_pairs
         name = {
@@ -246,7 +251,7 @@ def test_margin_from_the_tie_rate(oracles):
         y[: 2 * untied : 2] = 1
         qid = np.repeat(np.arange(n_pairs), 2)
         model = ThurstoneMosteller(calibration="counts", margin="tie_rate")
-        model.fit(np.zeros(y.size), y, qid)
+        model.fit(np.zeros(y.size), y, qid=qid)
         assert model.scale_ == 1
         assert model.epsilon_ == pytest.approx(case["eps_tm_matched"], rel=1e-12)
         # What it is named after: equal scores tie as often as counted.
@@ -257,7 +262,7 @@ def test_margin_from_the_tie_rate(oracles):
 def test_maximum_likelihood_needs_no_reading_of_the_margin():
     data = simulated(3)
     one, other = (
-        ThurstoneMosteller(margin=margin).fit(*data).epsilon_
+        ThurstoneMosteller(margin=margin).fit(**of_scores(data)).epsilon_
         for margin in ("log_theta", "tie_rate")
     )
     assert one == other
@@ -265,10 +270,12 @@ def test_maximum_likelihood_needs_no_reading_of_the_margin():
 
 def test_theta_and_epsilon_are_one_parameter():
     for calibration in ("ml", "counts"):
-        model = BradleyTerry(calibration=calibration).fit(*simulated(0))
+        model = BradleyTerry(calibration=calibration).fit(**of_scores(simulated(0)))
         assert model.theta_ == pytest.approx(math.exp(model.epsilon_), rel=1e-15)
         assert not hasattr(model, "nu_")
-    assert not hasattr(BradleyTerry(ties="davidson").fit(*simulated(0)), "theta_")
+    assert not hasattr(
+        BradleyTerry(ties="davidson").fit(**of_scores(simulated(0))), "theta_"
+    )
 
 
 @pytest.mark.parametrize("models", [ML, COUNTS], ids=["ml", "counts"])
@@ -276,7 +283,7 @@ def test_theta_and_epsilon_are_one_parameter():
 def test_without_a_tied_pair_a_tie_is_impossible(kind, models):
     s, _, qid = simulated(3)
     y = s + np.random.default_rng(0).normal(size=s.size)
-    model = clone(models[kind]).fit(s, y, qid)
+    model = clone(models[kind]).fit(s, y, qid=qid)
     assert getattr(model, PARAMETER[kind]) == NO_TIE[kind]
     np.testing.assert_array_equal(model.proba(s[1:], s[:-1])[:, 1], 0)
 
@@ -293,7 +300,7 @@ def assert_usable(model, s):
 def test_all_pairs_tied(kind):
     s, y, qid = simulated(0)
     with pytest.warns(UserWarning, match=NO_OPTIMUM):
-        model = clone(ML[kind]).fit(s, np.zeros_like(y), qid)
+        model = clone(ML[kind]).fit(s, np.zeros_like(y), qid=qid)
     assert_usable(model, s)
     # Half a pair each says -1, 0 and +1; the 250 pairs say 0.
     expected = (250 + 0.5) / (250 + 1.5)
@@ -306,7 +313,7 @@ def test_all_pairs_tied(kind):
 def test_all_pairs_tied_in_counts_mode(kind):
     s, y, qid = simulated(0)
     with pytest.warns(UserWarning, match="All pairs are tied"):
-        model = clone(COUNTS[kind]).fit(s, np.zeros_like(y), qid)
+        model = clone(COUNTS[kind]).fit(s, np.zeros_like(y), qid=qid)
     theta = (2 * 250 - 0.5) / 0.5
     expected = {
         "rao_kupper": theta,
@@ -321,14 +328,14 @@ def test_all_pairs_tied_in_counts_mode(kind):
 def test_perfectly_separated_pairs(kind):
     s, _, qid = simulated(0)
     with pytest.warns(UserWarning, match=NO_OPTIMUM):
-        model = clone(ML[kind]).fit(s, s, qid)
+        model = clone(ML[kind]).fit(s, s, qid=qid)
     assert_usable(model, s)
     # No pair is tied, so none is made up.
     assert getattr(model, PARAMETER[kind]) == NO_TIE[kind]
     # Ties near, orders far: the gap separates them just as well.
     close = np.round(s)
     with pytest.warns(UserWarning, match=NO_OPTIMUM):
-        model = clone(ML[kind]).fit(close, close, qid)
+        model = clone(ML[kind]).fit(close, close, qid=qid)
     assert_usable(model, s)
 
 
@@ -336,7 +343,7 @@ def test_perfectly_separated_pairs(kind):
 def test_equal_scores_leave_the_share_of_ties(kind):
     _, y, qid = simulated(0)
     s = np.full(y.size, 3.25)
-    model = clone(ML[kind]).fit(s, y, qid)
+    model = clone(ML[kind]).fit(s, y, qid=qid)
     _, label = differences(s, y, qid)
     share = np.mean(label == 0)
     np.testing.assert_allclose(
@@ -348,7 +355,7 @@ def test_equal_scores_leave_the_share_of_ties(kind):
 def test_scores_against_relevance_are_usable_with_a_warning(kind):
     s, y, qid = simulated(0)
     with pytest.warns(UserWarning, match=DISAGREE):
-        model = clone(ML[kind]).fit(-s, y, qid)
+        model = clone(ML[kind]).fit(-s, y, qid=qid)
     assert_usable(model, s)
     _, label = differences(s, y, qid)
     share = np.mean(label == 0)
@@ -365,7 +372,7 @@ def test_scores_against_relevance_are_usable_with_a_warning(kind):
 def test_scores_wrong_on_every_pair(kind):
     s, _, qid = simulated(0)
     with pytest.warns(UserWarning, match=DISAGREE):
-        model = clone(ML[kind]).fit(s, -s, qid)
+        model = clone(ML[kind]).fit(s, -s, qid=qid)
     assert getattr(model, PARAMETER[kind]) == NO_TIE[kind]
     assert_usable(model, s)
 
@@ -374,8 +381,8 @@ def test_scores_wrong_on_every_pair(kind):
 @pytest.mark.parametrize("factor", [1e160, 1e-170])
 def test_extreme_scores_neither_overflow_nor_vanish(kind, factor):
     s, y, qid = simulated(0)
-    plain = clone(ML[kind]).fit(s, y, qid)
-    extreme = clone(ML[kind]).fit(factor * s, y, qid)
+    plain = clone(ML[kind]).fit(s, y, qid=qid)
+    extreme = clone(ML[kind]).fit(factor * s, y, qid=qid)
     assert extreme.scale_ * factor == pytest.approx(plain.scale_, rel=1e-6)
     np.testing.assert_allclose(
         extreme.proba(factor * s[1:], factor * s[:-1]),
@@ -385,8 +392,8 @@ def test_extreme_scores_neither_overflow_nor_vanish(kind, factor):
 
 
 def test_a_refit_leaves_no_parameter_of_another_model_behind():
-    model = BradleyTerry().fit(*simulated(0))
-    model.set_params(ties="davidson").fit(*simulated(0))
+    model = BradleyTerry().fit(**of_scores(simulated(0)))
+    model.set_params(ties="davidson").fit(**of_scores(simulated(0)))
     assert not hasattr(model, "theta_")
     assert not hasattr(model, "epsilon_")
     assert model.nu_ > 0
@@ -432,7 +439,7 @@ def test_outcomes_are_seen_from_the_higher_score():
 )
 def test_fit_refuses(model, arguments, message):
     with pytest.raises(ValueError, match=message):
-        clone(model).fit(*arguments)
+        clone(model).fit(**of_scores(arguments))
 
 
 @pytest.mark.parametrize(
@@ -457,7 +464,7 @@ def test_probabilities_need_a_fit(model):
 
 @all_models
 def test_probabilities_of_unequal_lengths(model):
-    fitted = clone(model).fit(*simulated(0))
+    fitted = clone(model).fit(**of_scores(simulated(0)))
     with pytest.raises(ValueError, match="must have one value per item"):
         fitted.proba([1.0, 2.0], [0.0])
     assert fitted.proba([], []).shape == (0, 3)
@@ -470,6 +477,6 @@ def test_fitting_changes_no_option_and_no_input(model):
         array.setflags(write=False)
     fitted = clone(model)
     before = fitted.get_params()
-    assert fitted.fit(s, y, qid) is fitted
+    assert fitted.fit(s, y, qid=qid) is fitted
     assert fitted.get_params() == before
     assert fitted.n_pairs_ == 25 * 10

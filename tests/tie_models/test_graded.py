@@ -86,7 +86,7 @@ def test_rounding_of_scores_changes_no_decision(n_levels):
     exact, noisy = (
         BALToR(model, loss="misranking")
         .fit(values[:, None], y, qid=qid)
-        .predict_pairs(values[:, None], qid)
+        .predict_pairs(values[:, None], qid=qid)
         for values in (scores, rounded)
     )
     np.testing.assert_array_equal(noisy.label, exact.label)
@@ -118,7 +118,7 @@ def test_distinct_relevance_gives_equal_grades():
 
 def test_real_valued_relevance_has_nearly_no_ties_and_sensible_orders():
     data = make_ranking(200, 10, n_grades=None, noise="gumbel", random_state=0)
-    model = GradedRelevance().fit(data.utility, data.target, data.qid)
+    model = GradedRelevance().fit(data.utility, data.target, qid=data.qid)
     assert model.cut_points_.shape == (9,)
     assert model.table_[:, :, 1].max() == pytest.approx(1 / 3 / (9000 + 1), rel=1e-9)
     gap = np.linspace(-4, 4, 17)
@@ -133,7 +133,7 @@ def test_more_quantile_grades_say_more_of_real_valued_relevance():
     losses = []
     for max_grades in (2, 4, 10):
         model = GradedRelevance(max_grades=max_grades)
-        model.fit(data.utility, data.target, data.qid)
+        model.fit(data.utility, data.target, qid=data.qid)
         assert model.cut_points_.size == max_grades - 1
         # Not where a tie happened: none can.
         losses.append(log_loss(model, new))
@@ -146,7 +146,7 @@ def test_quantile_grades_of_tied_relevance_are_tied_as_often_as_seen():
     y = np.concatenate([np.repeat(rng.permutation(40), 2) for _ in range(50)])
     scores = y + rng.normal(0, 6, y.size)
     qid = np.repeat(np.arange(50), 80)
-    model = GradedRelevance(max_grades=5).fit(scores, y, qid)
+    model = GradedRelevance(max_grades=5).fit(scores, y, qid=qid)
     proba = model.proba(scores[:2000:2], scores[2000::2])
     n_ties, n_pairs = 40, 80 * 79 / 2
     assert proba[:, 1].mean() == pytest.approx(n_ties / n_pairs, rel=0.3)
@@ -180,7 +180,7 @@ def test_tables_are_proper_whatever_the_data(seed, n, n_queries, n_grades, stren
     scores = np.round(strength * y + rng.normal(size=n), 1)
     qid = rng.integers(0, n_queries, n)
     qid[:2] = 0
-    model = GradedRelevance().fit(scores, y, qid)
+    model = GradedRelevance().fit(scores, y, qid=qid)
     table = model.table_
     assert (table > 0).all()
     assert (table < 1).all()
@@ -226,7 +226,7 @@ def test_two_items():
 
 def test_ten_queries_are_enough_to_be_better_than_the_shares():
     data, new = (make_ranking(n, 10, random_state=s) for n, s in ((10, 3), (300, 4)))
-    model = GradedRelevance().fit(data.utility, data.target, data.qid)
+    model = GradedRelevance().fit(data.utility, data.target, qid=data.qid)
     items = labelled(new)
     tied = gap_outcomes(labelled(data))
     share = tied.weight[tied.outcome == 0].sum() / tied.weight.sum()
@@ -241,7 +241,9 @@ def test_items_of_one_score_are_tied_by_how_relevant_they_are():
     # Of score 0, all but a few are irrelevant; of score 4, half are.
     y = rng.random(4000) < np.where(scores == 0, 0.02, 0.5)
     order = rng.permutation(4000)
-    model = GradedRelevance().fit(scores[order], y[order], np.repeat(range(400), 10))
+    model = GradedRelevance().fit(
+        scores[order], y[order], qid=np.repeat(range(400), 10)
+    )
     low, high = model.proba([0.0, 4.0], [0.0, 4.0])[:, 1]
     few, half = y[scores == 0].mean(), y[scores == 4].mean()
     assert low == pytest.approx(few**2 + (1 - few) ** 2, abs=2e-3)
@@ -251,19 +253,19 @@ def test_items_of_one_score_are_tied_by_how_relevant_they_are():
 
 def test_low_scored_pairs_are_tied_more_often_than_middling_ones():
     data = make_ranking(300, random_state=0)
-    model = GradedRelevance().fit(data.utility, data.target, data.qid)
+    model = GradedRelevance().fit(data.utility, data.target, qid=data.qid)
     left = np.array([-4.0, -2.0, 0.0, 1.0])
     ties = model.proba(left, left - 1)[:, 1]
     assert (np.diff(ties) < 0).all()
-    flat = BradleyTerry().fit(data.utility, data.target, data.qid)
+    flat = BradleyTerry().fit(data.utility, data.target, qid=data.qid)
     assert np.ptp(flat.proba(left, left - 1)[:, 1]) < 1e-12
 
 
 @pytest.mark.parametrize("scale", [1e-300, 0.25, 1e290])
 def test_scale_of_the_scores_does_not_matter(scale):
     data = make_ranking(40, random_state=0)
-    one = GradedRelevance().fit(data.utility, data.target, data.qid)
-    other = GradedRelevance().fit(data.utility * scale, data.target, data.qid)
+    one = GradedRelevance().fit(data.utility, data.target, qid=data.qid)
+    other = GradedRelevance().fit(data.utility * scale, data.target, qid=data.qid)
     np.testing.assert_allclose(other.table_, one.table_, atol=1e-7)
     assert other.slope_ * scale == pytest.approx(one.slope_, rel=1e-5)
 
@@ -271,20 +273,20 @@ def test_scale_of_the_scores_does_not_matter(scale):
 def test_order_of_rows_and_names_of_queries_do_not_matter():
     data = make_ranking(40, random_state=0)
     scores = data.utility.round(1)
-    one = GradedRelevance().fit(scores, data.target, data.qid)
+    one = GradedRelevance().fit(scores, data.target, qid=data.qid)
     order = np.random.default_rng(0).permutation(scores.size)
     names = np.array([f"query {q:03d}" for q in data.qid])
     # Queries may come in another order; the sums then round differently.
-    other = GradedRelevance().fit(scores[order], data.target[order], names[order])
+    other = GradedRelevance().fit(scores[order], data.target[order], qid=names[order])
     np.testing.assert_allclose(other.table_, one.table_, atol=1e-6)
     np.testing.assert_array_equal(other.edges_, one.edges_)
 
 
 def test_any_labels_of_the_same_order_give_the_same_model():
     data = make_ranking(30, random_state=0)
-    one = GradedRelevance().fit(data.utility, data.target, data.qid)
+    one = GradedRelevance().fit(data.utility, data.target, qid=data.qid)
     other = GradedRelevance().fit(
-        data.utility, np.array([-7.5, 0.1, 1e9])[data.target], data.qid
+        data.utility, np.array([-7.5, 0.1, 1e9])[data.target], qid=data.qid
     )
     np.testing.assert_array_equal(other.table_, one.table_)
 
@@ -312,10 +314,10 @@ def test_an_unfitted_model_is_copied_with_its_parameters_only():
 def test_repeated_fits_agree_to_the_last_bit():
     data = make_ranking(30, random_state=0)
     model = GradedRelevance()
-    one = model.fit(data.utility, data.target, data.qid).table_
+    one = model.fit(data.utility, data.target, qid=data.qid).table_
     model.fit([0.0, 1.0], [0, 1])
     np.testing.assert_array_equal(
-        model.fit(data.utility, data.target, data.qid).table_, one
+        model.fit(data.utility, data.target, qid=data.qid).table_, one
     )
 
 
@@ -324,7 +326,7 @@ def test_thinning_keeps_the_fit():
     z, shared = rng.normal(size=240_000), np.repeat(0.6 * rng.normal(size=30_000), 8)
     noise = rng.logistic(size=240_000)
     y = np.digitize(1.3 * z + shared + noise, [0.0, 1.5])
-    model = GradedRelevance().fit(z, y, np.repeat(np.arange(30_000), 8))
+    model = GradedRelevance().fit(z, y, qid=np.repeat(np.arange(30_000), 8))
     assert model.slope_ == pytest.approx(1.3, rel=0.03)
     assert model.query_spread_ == pytest.approx(0.6, abs=0.05)
     np.testing.assert_allclose(model.cut_points_, [0.0, 1.5], atol=0.05)
@@ -363,5 +365,7 @@ def test_grades_of_a_value_that_is_not_finite_are_refused():
 @pytest.mark.parametrize("scores", [[2.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
 def test_scores_that_do_not_agree_with_relevance_are_told(scores):
     with pytest.warns(UserWarning, match="do not agree .* Check the orientation"):
-        model = GradedRelevance().fit(scores * 20, [0, 1, 2] * 20, np.arange(60) // 3)
+        model = GradedRelevance().fit(
+            scores * 20, [0, 1, 2] * 20, qid=np.arange(60) // 3
+        )
     assert model.slope_ == 0

@@ -66,7 +66,7 @@ def test_the_probabilities_approach_the_truth(truth):
     errors = []
     for n_queries in (10, 100, 1000):
         data = make_ranking(n_queries, 12, random_state=1)
-        model = GradedRelevance().fit(data.utility, data.target, data.qid)
+        model = GradedRelevance().fit(data.utility, data.target, qid=data.qid)
         found = model.proba(*new.utility[pairs.T])
         errors.append(np.abs(found - proba).mean())
     assert errors[0] > errors[1] > errors[2]
@@ -95,9 +95,11 @@ def test_a_shared_shift_is_found_and_lowers_the_loss():
     scores = rng.normal(size=qid.size)
     shift = 2.5 * rng.normal(size=600)[qid]
     y = (2 * scores + shift + rng.logistic(size=qid.size) > 1).astype(float)
-    model = GradedRelevance().fit(scores[:3000], y[:3000], qid[:3000])
+    model = GradedRelevance().fit(scores[:3000], y[:3000], qid=qid[:3000])
     # Fitted on single items of a query the shift cannot be seen.
-    blind = GradedRelevance().fit(scores[:3000], y[:3000], rng.permutation(qid[:3000]))
+    blind = GradedRelevance().fit(
+        scores[:3000], y[:3000], qid=rng.permutation(qid[:3000])
+    )
     assert model.query_spread_ == pytest.approx(2.5, abs=0.3)
     assert blind.query_spread_ < 0.5
     items = scored(scores[3000:], group_queries(qid[3000:], 3000), y[3000:])

@@ -90,7 +90,7 @@ def test_the_higher_score_must_not_be_the_less_probable_winner():
             return logistic(gap)[:, ::-1]
 
     with refused("the more probable winner", r"Reversed\.proba_at_gap"):
-        Reversed().fit(SCORES, Y, QID)
+        Reversed().fit(SCORES, Y, qid=QID)
     with refused("the more probable winner", r"Reversed\.proba_at_gap"):
         fit_ranker(Reversed())
 
@@ -99,7 +99,7 @@ def test_the_higher_score_must_not_be_the_less_probable_winner():
 def test_no_probabilities_at_the_gaps_are_refused_at_fit(name):
     message = BROKEN[name][1]
     with refused(message):
-        Hooked(name).fit(SCORES, Y, QID)
+        Hooked(name).fit(SCORES, Y, qid=QID)
     with refused(message):
         Hooked(name).fit_pairs([1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [1, 0, 1])
     with refused(message):
@@ -113,7 +113,7 @@ def test_no_probabilities_at_the_gaps_are_refused_at_fit(name):
 def test_beyond_the_largest_gap_too(name, reach):
     # Fitted curves go wrong where there are no data; the largest gap is 3.
     with refused(BROKEN[name][1]):
-        Hooked(name, reach * 3).fit(SCORES, Y, QID)
+        Hooked(name, reach * 3).fit(SCORES, Y, qid=QID)
 
 
 @pytest.mark.parametrize("name", BEYOND)
@@ -153,7 +153,7 @@ def test_pairs_that_were_given_one_by_one(name):
 
 
 def test_a_model_that_keeps_the_rules_passes():
-    model = Hooked().fit(SCORES, Y, QID)
+    model = Hooked().fit(SCORES, Y, qid=QID)
     assert model.n_pairs_ == 7
     np.testing.assert_array_equal(
         model.proba([1.0], [3.0]), logistic(np.full(1, 2.0))[:, ::-1]
@@ -171,7 +171,7 @@ def test_single_precision_and_lists_are_probabilities():
             return logistic(gap).tolist()
 
     for model in (Single(), Lists()):
-        proba = model.fit(SCORES, Y, QID).proba([1.0], [0.0])
+        proba = model.fit(SCORES, Y, qid=QID).proba([1.0], [0.0])
         np.testing.assert_allclose(proba, logistic(np.ones(1)), rtol=1e-6)
         decided = fit_ranker(model).predict_pairs(SCORES[:, None], qid=QID)
         expected = fit_ranker(Hooked()).predict_pairs(SCORES[:, None], qid=QID)
@@ -185,7 +185,7 @@ def test_rounding_below_zero_is_zero():
             return logistic(gap) + np.array([0.1, -0.2, 0.1]) + [0, -1e-9, 1e-9]
 
     assert Rounded().proba_at_gap(np.ones(1)).min() < 0
-    model = Rounded().fit(SCORES, Y, QID)
+    model = Rounded().fit(SCORES, Y, qid=QID)
     np.testing.assert_array_equal(model.proba([2.0], [1.0])[:, 1], 0)
     decided = fit_ranker(Rounded()).predict_pairs(SCORES[:, None], qid=QID)
     np.testing.assert_array_equal(decided.proba[:, 1], 0)
@@ -228,7 +228,7 @@ def test_queries_and_pairs_reach_the_same_hook():
     for a, b in zip(left, right, strict=True):
         key = SCORES[a] - SCORES[b], int(np.sign(Y[a] - Y[b]))
         expected[key] = expected.get(key, 0) + 1
-    items = Recorder().fit(SCORES, Y, QID)
+    items = Recorder().fit(SCORES, Y, qid=QID)
     assert entries(items.outcomes_) == expected
     pairs = Recorder().fit_pairs(
         SCORES[left], SCORES[right], np.sign(Y[left] - Y[right])
@@ -284,7 +284,7 @@ class Tabled(BinModel):
 def test_no_tables_of_probabilities_are_refused_at_fit(name):
     table, message = TABLES[name]
     with refused(message, r"Tabled\.table_"):
-        Tabled(table).fit(SCORES, Y, QID)
+        Tabled(table).fit(SCORES, Y, qid=QID)
     with refused(message, r"Tabled\.table_"):
         fit_ranker(Tabled(table))
 
@@ -299,7 +299,7 @@ def test_edges_that_do_not_ascend_are_refused(edges):
             self.table_ = np.tile(EVEN, (np.size(edges) + 1, np.size(edges) + 1, 1))
 
     with refused("must be ascending", r"Edged\.edges_"):
-        Edged().fit(SCORES, Y, QID)
+        Edged().fit(SCORES, Y, qid=QID)
     with refused("must be ascending", r"Edged\.edges_"):
         fit_ranker(Edged())
 
@@ -309,7 +309,7 @@ def test_no_value_lies_between_equal_edges():
         def fit_bins(self, items):
             self.edges_, self.table_ = np.array([1.5, 1.5]), np.tile(EVEN, (3, 3, 1))
 
-    model = Edged().fit(SCORES, Y, QID)
+    model = Edged().fit(SCORES, Y, qid=QID)
     assert model.bins(np.array([1.0, 1.5, 2.0])).tolist() == [0, 2, 2]
 
 
@@ -333,7 +333,7 @@ def test_tables_and_edges_may_be_lists():
         def fit_bins(self, items):
             self.edges_, self.table_ = [self.edge], self.table.tolist()
 
-    model = Lists().fit(SCORES, Y, QID)
+    model = Lists().fit(SCORES, Y, qid=QID)
     for values, shape in ((model.edges_, (1,)), (model.table_, (2, 2, 3))):
         assert isinstance(values, np.ndarray)
         assert (values.dtype, values.shape) == (np.float64, shape)
@@ -377,15 +377,15 @@ class Valued(Tabled):
 def test_what_is_no_value_per_item_is_refused(name):
     message = VALUES[name][1]
     with refused(message, r"Valued\.fit_transform"):
-        Valued(at_fit=name).fit(SCORES, Y, QID)
+        Valued(at_fit=name).fit(SCORES, Y, qid=QID)
     with refused(message, r"Valued\.fit_transform"):
         fit_ranker(Valued(at_fit=name))
     ranker = fit_ranker(Valued(later=name))
     X = SCORES[:, None]
     for ask in (
-        lambda: ranker.predict_pairs(X, QID),
-        lambda: ranker.rank_intervals(X, QID),
-        lambda: ranker.evaluate(X, Y, QID),
+        lambda: ranker.predict_pairs(X, qid=QID),
+        lambda: ranker.rank_intervals(X, qid=QID),
+        lambda: ranker.evaluate(X, Y, qid=QID),
     ):
         with refused(message, r"Valued\.transform"):
             ask()

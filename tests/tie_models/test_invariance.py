@@ -102,7 +102,9 @@ def test_scores_that_no_unit_fits_are_refused(name, scores):
 def test_every_tie_model_refuses_them_by_itself(name, scores):
     model, X = resolve_tie_model(name), np.zeros((3, 1))
     with pytest.raises(ValueError, match=r"largest difference of two scores must be 0"):
-        model.fit(np.array(scores), np.array([0, 1, 2]), np.zeros(3, dtype=int), X=X)
+        model.fit(
+            np.array(scores), np.array([0, 1, 2]), qid=np.zeros(3, dtype=int), X=X
+        )
 
 
 def test_scores_of_labelled_pairs_are_looked_at_too():
@@ -117,7 +119,9 @@ def test_scores_to_decide_may_differ_by_anything(name):
     rng = np.random.default_rng(0)
     scores = rng.normal(size=60)
     y = np.digitize(scores + rng.logistic(size=60), [0.0, 1.0])
-    ranker = BALToR(MODEL, tie_model=name).fit(scores[:, None], y, np.arange(60) // 10)
+    ranker = BALToR(MODEL, tie_model=name).fit(
+        scores[:, None], y, qid=np.arange(60) // 10
+    )
     extremes = np.array([-1.7e308, -1e300, -1.0, 0.0, 5e-324, 1e-300, 1e305, 1.7e308])
     pairs = ranker.predict_pairs(extremes[:, None])
     assert np.isfinite(pairs.proba).all()

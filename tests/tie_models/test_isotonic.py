@@ -65,8 +65,8 @@ def test_ties_and_wrong_orders_fall_and_right_ones_rise_with_gap(seed, n, n_grad
 def test_recovers_any_monotone_truth():
     data = make_ranking(n_queries=400, n_items=20, random_state=0)
     scores = data.utility if hasattr(data, "utility") else data.data.sum(axis=1)
-    isotonic = IsotonicDifference().fit(scores, data.target, data.qid)
-    parametric = BradleyTerry().fit(scores, data.target, data.qid)
+    isotonic = IsotonicDifference().fit(scores, data.target, qid=data.qid)
+    parametric = BradleyTerry().fit(scores, data.target, qid=data.qid)
     # The simulated pairs are no Bradley-Terry pairs; both must be near what was seen.
     gap = np.array([0.1, 0.5, 1.0, 2.0])
     np.testing.assert_allclose(
@@ -93,7 +93,7 @@ def test_at_a_gap_of_0_both_orders_are_equally_probable_and_nowhere_else():
     rng = np.random.default_rng(0)
     scores = rng.integers(0, 12, 200) / 4.0
     y = np.digitize(scores + 0.3 * rng.logistic(size=200), [1.0, 2.0])
-    model = IsotonicDifference().fit(scores, y, np.repeat(np.arange(20), 10))
+    model = IsotonicDifference().fit(scores, y, qid=np.repeat(np.arange(20), 10))
     gap = np.concatenate([[0.0, -0.0, 5e-324, 1e-9], np.linspace(0.1, 9, 50)])
     proba = model.proba_at_gap(gap)
     np.testing.assert_array_equal(proba[:2, 0], proba[:2, 2])
@@ -146,10 +146,10 @@ def test_isotonic_fits_do_not_depend_on_the_unit_of_the_scores():
     scores, qid = rng.normal(size=300), np.repeat(np.arange(30), 10)
     y = np.digitize(scores + rng.normal(size=300), [0.0, 1.0])
     at = np.linspace(0, 4, 30)
-    expected = IsotonicDifference().fit(scores, y, qid).proba(at, 0 * at)
+    expected = IsotonicDifference().fit(scores, y, qid=qid).proba(at, 0 * at)
     for exponent in (-900, -50, 50, 900):
         unit = 2.0**exponent
-        model = IsotonicDifference().fit(unit * scores, y, qid)
+        model = IsotonicDifference().fit(unit * scores, y, qid=qid)
         found = model.proba(unit * at, 0 * at)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
 

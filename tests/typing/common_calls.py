@@ -60,12 +60,12 @@ def construct(model: object) -> list[SelectiveRanker]:
 
 def decide(ranker: BALToR, X: Floats, qid: Ints) -> None:
     assert_type(ranker.predict(X), Floats)
-    assert_type(ranker.pair_proba(X, qid), Floats)
-    assert_type(ranker.conditional_risk(X, qid), Floats)
-    assert_type(ranker.rank_intervals(X, qid), Ints)
-    assert_type(ranker.iter_pairs(X, qid), Iterator[PairDecisions])
+    assert_type(ranker.pair_proba(X, qid=qid), Floats)
+    assert_type(ranker.conditional_risk(X, qid=qid), Floats)
+    assert_type(ranker.rank_intervals(X, qid=qid), Ints)
+    assert_type(ranker.iter_pairs(X, qid=qid), Iterator[PairDecisions])
     decisions = ranker.predict_pairs(
-        X, qid, item_id=[str(row) for row in range(len(X))]
+        X, qid=qid, item_id=[str(row) for row in range(len(X))]
     )
     assert_type(decisions, PairDecisions)
     assert_type(decisions.coverage, float)
@@ -77,7 +77,7 @@ def decide(ranker: BALToR, X: Floats, qid: Ints) -> None:
     for pair in decisions:
         assert_type(pair.label, int)
         assert_type(pair.risk, float | None)
-    ranking = ranker.ranking(X, qid)
+    ranking = ranker.ranking(X, qid=qid)
     assert_type(ranking, Ranking)
     assert_type(ranking.place, Ints)
     for item in ranking:
@@ -85,21 +85,23 @@ def decide(ranker: BALToR, X: Floats, qid: Ints) -> None:
 
 
 def judge(ranker: BALToR, X: Floats, y: Ints, qid: Ints) -> None:
-    assert_type(ranker.score(X, y, qid), float)
-    totals = ranker.evaluate(X, y, qid)
+    assert_type(ranker.score(X, y, qid=qid), float)
+    totals = ranker.evaluate(X, y, qid=qid)
     assert_type(totals.coverage, float)
     assert_type(totals.accuracy, float)
-    report = ranker.report(X, y, qid, groups=["a"] * len(X))
+    report = ranker.report(X, y, qid=qid, groups=["a"] * len(X))
     assert_type(report, Report)
     assert_type(report.splitlines(), list[str])
     report.to_html(Path("audit.html"))
-    RiskCoverageDisplay.from_estimator(ranker, X, y, qid).plot(name="mine")
+    RiskCoverageDisplay.from_estimator(ranker, X, y, qid=qid).plot(name="mine")
     area: float = aurc_loss([1, 0, 1], [1, 1, 1], [0.1, 0.2, 0.3])
     assert area < 1
 
 
 def ask(ranker: BALToR, X: Floats, qid: Ints) -> None:
-    review = ranker.review(X, qid, answers=[{"left": 0, "right": 1, "label": "left"}])
+    review = ranker.review(
+        X, qid=qid, answers=[{"left": 0, "right": 1, "label": "left"}]
+    )
     assert_type(review, Review)
     assert_type(review.ask(10, objective="top"), Questions)
     assert_type(review.ask(10).value, Floats)

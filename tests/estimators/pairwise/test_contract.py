@@ -135,9 +135,9 @@ def test_a_bound_is_certified_in_every_group():
     qid = np.arange(4000) // 4
     rule = CertifiedRisk(0.2, tuning_size=0.3)
     model = PairwiseRankerClassifier(SCORER, rule=rule, random_state=0)
-    pooled = model.fit(X, y, qid).coverage_
+    pooled = model.fit(X, y, qid=qid).coverage_
     for given in (qid, None):
-        model.fit(X, y, given, groups=site)
+        model.fit(X, y, qid=given, groups=site)
         counts = model._calibration.group_counts()
         wanted = (525, 175) if given is not None else (2100, 700)
         assert tuple(counts.values()) == wanted
@@ -151,7 +151,7 @@ def test_a_bound_is_certified_in_every_group():
     assert "- groups: good (" in model.report(X + 1, y)
     trained = PairwiseRankerClassifier(
         Ridge(), rule=CertifiedRisk(0.3), calibration_size=0.5, random_state=0
-    ).fit(X, y, qid, groups=site)
+    ).fit(X, y, qid=qid, groups=site)
     assert trained._calibration.group_counts() == {"good": 319, "poor": 107}
 
 
@@ -163,5 +163,5 @@ def test_groups_without_a_certificate_are_refused(two):
         ValueError, match="groups must be the same for all items of a q"
     ):
         PairwiseRankerClassifier(Ridge(), rule=CertifiedRisk(0.2)).fit(
-            X, y, np.arange(y.size) // 2, groups=np.arange(y.size)
+            X, y, qid=np.arange(y.size) // 2, groups=np.arange(y.size)
         )

@@ -68,7 +68,7 @@ def test_fitting_a_tie_model_on_pairs_is_fitting_it_on_queries_of_two():
         ThurstoneMosteller(),
     ):
         by_pair = clone(tie_model).fit_pairs(left, right, y)
-        by_query = clone(tie_model).fit(items.data[:, 0], items.target, items.qid)
+        by_query = clone(tie_model).fit(items.data[:, 0], items.target, qid=items.qid)
         assert by_pair.n_pairs_ == by_query.n_pairs_ == y.size
         np.testing.assert_allclose(
             by_pair.proba(left, right), by_query.proba(left, right), atol=1e-6

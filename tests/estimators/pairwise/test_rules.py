@@ -48,7 +48,7 @@ def test_evaluate_is_what_the_decisions_say(ties):
     label, accepted = classifier.predict(X), ~classifier.abstain(X)
     weight = np.random.default_rng(2).integers(0, 3, 500).astype(float)
     for w in (None, weight):
-        totals = classifier.evaluate(X, y, qid, sample_weight=w)
+        totals = classifier.evaluate(X, y, qid=qid, sample_weight=w)
         mass = np.ones(500) if w is None else w
         order = list(dict.fromkeys(qid.tolist()))  # queries as they appear
 
@@ -69,7 +69,7 @@ def test_evaluate_is_what_the_decisions_say(ties):
             np.testing.assert_allclose(found, by_query(expected))
         assert totals.accuracy == pytest.approx(classifier.score(X, y, sample_weight=w))
     assert classifier.evaluate(X, y).pairs.shape == (500,)
-    assert classifier.evaluate(X, y, 7).pairs.shape == (1,)
+    assert classifier.evaluate(X, y, qid=7).pairs.shape == (1,)
     assert ties == (totals.tied.sum() > 0)
 
 
@@ -116,8 +116,8 @@ def test_equal_scores_are_abstained_on_and_counted_so_near_the_cut():
 def test_report(ties):
     X, y, qid = comparisons(600, ties=ties, per_query=10)
     classifier = PairwiseRankerClassifier(SCORER, coverage=0.5).fit(X, y, qid=qid)
-    report = classifier.report(X, y, qid)
-    totals = classifier.evaluate(X, y, qid)
+    report = classifier.report(X, y, qid=qid)
+    totals = classifier.evaluate(X, y, qid=qid)
     assert report.startswith("# PairwiseRankerClassifier: report\n")
     for line in (
         "- 600 pairs of 60 queries\n",
@@ -145,12 +145,12 @@ def test_fitted_with_queries_a_report_wants_them_and_sums_do_not(per_query):
         classifier.report(X, y)
     independent = classifier.report(X, y, qid=np.arange(600))  # the remedy
     assert "- 600 pairs of 600 queries" in independent
-    pooled, by_query = classifier.evaluate(X, y), classifier.evaluate(X, y, qid)
+    pooled, by_query = classifier.evaluate(X, y), classifier.evaluate(X, y, qid=qid)
     assert (pooled.pairs.size, by_query.pairs.size) == (600, 600 // per_query)
     for name in ("coverage", "accuracy", "concordance"):
         # Sums of fewer than 2**53 pairs are exact.
         assert getattr(pooled, name) == getattr(by_query, name)
-    assert classifier.score(X, y) == classifier.score(X, y, qid)
+    assert classifier.score(X, y) == classifier.score(X, y, qid=qid)
     assert classifier.score(X, y) == pytest.approx(by_query.accuracy)
     classifier.fit(X, y, qid=0).report(X, y)  # one query of all pairs is no grouping
 
@@ -168,7 +168,7 @@ def test_many_queries_are_taken_in_blocks_where_more_say_no_more(monkeypatch):
     for name in ("pairs", "loss"):
         sums = [getattr(curve, name).sum(axis=0) for curve in (whole, blocks)]
         np.testing.assert_array_equal(*sums)
-    page = classifier.report(X, y, qid)
+    page = classifier.report(X, y, qid=qid)
     assert f"decided pairs right | {classifier.score(X, y):.4f} | " in page
 
 
@@ -197,7 +197,7 @@ def test_certified_risk(ties, per_query):
     assert lenient.rule == replace(rule, max_risk=bound + 0.05)
     refitted = clone(lenient).fit(X, y, qid=qid)
     assert refitted.threshold_ == lenient.threshold_
-    report = classifier.report(X, y, qid)
+    report = classifier.report(X, y, qid=qid)
     assert "CERTIFIED. With a probability of at least 0.9" in report
     assert f"on {4000 // per_query - n_tuning} certification queries" in report
 
