@@ -140,13 +140,11 @@ class BinEngine(RiskEngine):
         last = np.searchsorted(self._places(margin_of)[1], risk, side="right") - 1
         return BinRegion(risk, int(last), margin_of=margin_of)
 
-    def surest(
-        self, scores: Scores, rank: int, *, kappa: float = 1.0, seed: int = 0
-    ) -> BinRegion:
+    def surest(self, scores: Scores, rank: int) -> BinRegion:
         place, risks = self._places()
         mass = np.bincount(place[self._upper], self._pooled(scores).sum(axis=1))
         last = int(np.searchsorted(np.cumsum(mass), rank))
-        return BinRegion(float(risks[last]), last, kappa, seed)
+        return BinRegion(float(risks[last]), last)
 
     def _pooled(self, scores: Scores) -> FloatArray:
         """Count the pairs of each two bins, by outcome, (n_pairs_of_bins, 4)."""
