@@ -596,7 +596,7 @@ def weigh_bins(
         Higher value preferred, tied, lower value preferred, and untied pairs of equal
         values.
     """
-    from skrank_abstain._kernels.bin_pairs import weigh_groups
+    from skrank_abstain._kernels.outcomes import weigh_groups
 
     here = scores.ascending
     return weigh_groups(

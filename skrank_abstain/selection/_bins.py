@@ -155,8 +155,7 @@ class BinEngine(RiskEngine):
             group[self._upper] = number = np.arange(self._upper[0].size)
             table = self._model.edges_, group, number.size, self._tolerance
             known[self] = weigh_bins(scores, *table)[0]
-        counts: FloatArray = known[self]
-        return counts
+        return np.asarray(known[self])
 
     def _nearness(self) -> FloatArray:
         """Return an order of the pairs of bins of equal risk, the surest first.
@@ -212,22 +211,13 @@ class BinEngine(RiskEngine):
     ) -> DecisionArrays:
         from skrank_abstain._kernels.filling import settle_bins
 
-        n_pairs, bins = pairs.left.size, self._model.bins(values)
+        n_pairs = pairs.left.size
         place, label = np.empty((2, n_pairs), dtype=np.int64)
         risk, proba = np.empty(n_pairs), np.empty((n_pairs, 3))
-        settle_bins(
-            *pairs[:3],
-            bins,
-            self._tolerance,
-            self._places(region.margin_of)[0],
-            self._label,
-            self._risk,
-            self._proba,
-            place,
-            label,
-            risk,
-            proba,
-        )
+        items = self._model.bins(values), self._tolerance
+        places = self._places(region.margin_of)[0]
+        tables = places, self._label, self._risk, self._proba
+        settle_bins(*pairs[:3], *items, *tables, place, label, risk, proba)
         accepted = place <= region.last
         if region.kappa < 1:
             accepted = draw_boundary(region.weight(place), region.seed, pairs)

@@ -27,7 +27,7 @@ print(bool(stats.cache_path), sum(stats.cache_hits.values()))
 # Every kernel once; sums and differences overflow here and there.
 EVERYTHING = """
 import numpy as np
-from skrank_abstain._kernels.bin_pairs import weigh_groups
+from skrank_abstain._kernels.outcomes import weigh_groups
 from skrank_abstain._kernels.closing import ranks_of_bins, ranks_of_orders
 from skrank_abstain._kernels.filling import fill_pairs, settle_bins
 from skrank_abstain._kernels.gaps import count_within, differences_between, rank_bounds
