@@ -10,17 +10,14 @@ from skrank_abstain.concentration._certify import (
     certify_risk,
     choose_start,
     fixed_sequence,
+    hierarchical_quantile,
     least_queries,
+    novelty_pvalues,
+    novelty_pvalues_of_known,
     warn_of_delta,
     wsr_pvalue,
 )
-from skrank_abstain.concentration._conformal import (
-    hierarchical_quantile,
-    novelty_pvalues,
-    novelty_pvalues_of_known,
-)
 from skrank_abstain.concentration._intervals import (
-    RatioDifference,
     cluster_bootstrap,
     coverage_interval,
     paired_ratio_test,

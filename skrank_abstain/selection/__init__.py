@@ -15,7 +15,6 @@ from skrank_abstain.selection._calibration import (
     risk_engine,
 )
 from skrank_abstain.selection._engine import (
-    CellRegion,
     Decides,
     DecisionArrays,
     Region,
