@@ -27,10 +27,6 @@ _SHIFT = 43
 _FINE = 23
 _FRACTION = _SHIFT - _FINE
 _INSIDE = (1 << _SHIFT) - 1
-# A counter holds the number of pairs above this bit and the sum of their positions
-# below; neither overflows before 2**21 pairs.
-_ONE = 41
-_FULL = 1 << 21
 # Differences computed at a time: they fit the first cache.
 _PIECE = 2048
 # Bins reach from 2**-52 to twice the largest difference; smaller ones count as 0. There
@@ -149,7 +145,6 @@ def _count_range(
 
     ``factor`` is 1 / unit.
     """
-    packed, pending = np.zeros_like(counts), 0
     differences = np.empty(_PIECE)
     patterns = differences.view(np.int64)
     # Unsigned: numba need not check whether an index counts from the end.
@@ -162,26 +157,13 @@ def _count_range(
             theirs = scores[start : min(start + _PIECE, stop)]
             their_grades = grades[start : start + _PIECE]
             n = theirs.shape[0]
-            pending += n
-            if pending > _FULL:
-                _unpack(packed, counts, inside)
-                pending = n
             for k in range(n):
                 differences[k] = min((score - theirs[k]) * factor, 2.0)
             for k in range(n):
                 order = np.int64(grade > their_grades[k])
                 order -= np.int64(grade < their_grades[k])
                 slots[k] = 3 * max((patterns[k] >> _SHIFT) - _FIRST, 0) + 1 + order
-                patterns[k] = (1 << _ONE) + ((patterns[k] & _INSIDE) >> _FINE)
+                patterns[k] = (patterns[k] & _INSIDE) >> _FINE
             for k in range(n):
-                packed[slots[k]] += patterns[k]
-    _unpack(packed, counts, inside)
-
-
-@jit
-def _unpack(packed: IntArray, counts: IntArray, inside: IntArray) -> None:
-    """Move what ``packed`` holds to ``counts`` and ``inside``, all (3 * n_bins,)."""
-    for k in range(packed.shape[0]):
-        counts[k] += packed[k] >> _ONE
-        inside[k] += packed[k] & ((1 << _ONE) - 1)
-        packed[k] = 0
+                counts[slots[k]] += 1
+                inside[slots[k]] += patterns[k]

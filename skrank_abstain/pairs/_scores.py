@@ -156,7 +156,7 @@ class Scores(Value):
 
         O(n log n), once. The score is left behind: pairs are decided by the value.
         """
-        from skrank_abstain._kernels.sorting import sort_within_queries
+        from skrank_abstain._kernels.outcomes import sort_within_queries
 
         if self.rows is not None:
             return self

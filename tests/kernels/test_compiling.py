@@ -33,7 +33,7 @@ from skrank_abstain._kernels.filling import fill_pairs, settle_bins
 from skrank_abstain._kernels.gaps import count_within, differences_between, rank_bounds
 from skrank_abstain._kernels.histogram import outcome_histogram
 from skrank_abstain._kernels.outcomes import count_outcomes
-from skrank_abstain._kernels.sorting import sort_within_queries
+from skrank_abstain._kernels.outcomes import sort_within_queries
 
 raw = np.array([1.5, -0.0, 1.7e308, 1.0, -1.7e308, *np.linspace(0, 3, 60)])
 grades = np.arange(raw.size) % 40
