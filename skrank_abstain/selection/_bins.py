@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -214,10 +215,10 @@ class BinEngine(RiskEngine):
         n_pairs = pairs.left.size
         place, label = np.empty((2, n_pairs), dtype=np.int64)
         risk, proba = np.empty(n_pairs), np.empty((n_pairs, 3))
-        items = self._model.bins(values), self._tolerance
-        places = self._places(region.margin_of)[0]
-        tables = places, self._label, self._risk, self._proba
-        settle_bins(*pairs[:3], *items, *tables, place, label, risk, proba)
+        arrays: list[Any] = [*pairs[:3], self._model.bins(values), self._tolerance]
+        arrays += [self._places(region.margin_of)[0], self._label, self._risk]
+        arrays += [self._proba, place, label, risk, proba]
+        settle_bins(*arrays)
         accepted = place <= region.last
         if region.kappa < 1:
             accepted = draw_boundary(region.weight(place), region.seed, pairs)
