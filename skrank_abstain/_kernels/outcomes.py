@@ -60,29 +60,6 @@ def sort_within_queries(
     return ascending, rows
 
 
-def dense_grades_within(
-    grades: IntArray, offsets: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Return dense ranks of the grades of each query, and how many it has.
-
-    Parameters
-    ----------
-    grades : ndarray of shape (n,), int64
-    offsets : ndarray of shape (n_queries + 1,), int64
-
-    Returns
-    -------
-    local : ndarray of shape (n,), int64
-        From 0 within each query.
-    n_grades : ndarray of shape (n_queries,), int64
-    """
-    # As floats they are exact: grades are ranks, far below 2 ** 53.
-    values, rows = sort_within_queries(
-        grades.astype(np.float64), np.arange(grades.size), offsets
-    )
-    return _rank(values, rows, offsets)
-
-
 @jit
 def _sort_range(
     scores: FloatArray,
@@ -246,7 +223,9 @@ def _count_raw(
     sizes = np.diff(offsets)
     n_grades = np.full(sizes.size, int(grades.max(initial=0)) + 1)
     if weights is not None or (grades.size and n_grades[0] > _FEW_GRADES):
-        grades, n_grades = dense_grades_within(grades, offsets)
+        # As floats they are exact: grades are ranks, far below 2 ** 53.
+        floats, rows = grades.astype(np.float64), np.arange(grades.size)
+        grades, n_grades = _rank(*sort_within_queries(floats, rows, offsets), offsets)
     cost = cuts.size * sizes * (20.0 + 8.0 * np.log2(np.maximum(n_grades, 1))) + 5.0
     by_pair = (weights is None) & (_cost_of_pairs(sizes, cuts.size) < cost)
     cost[by_pair] = _cost_of_pairs(sizes[by_pair], cuts.size)

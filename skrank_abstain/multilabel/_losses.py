@@ -58,15 +58,10 @@ class RankedLabels(NamedTuple):
         return self.stop - self.start
 
 
-def order_labels(scores: FloatArray) -> IntArray:
-    """Return the labels of each row, best score first, then smaller index."""
-    # Stable, so that equal scores keep the order of the columns: the paper's tie rule.
-    return np.argsort(-scores, axis=1, kind="stable").astype(np.int64)
-
-
 def rank_labels(y: FloatArray, scores: FloatArray, *, average: bool) -> RankedLabels:
     """Order relevance by scores; equal scores form groups if ``average``."""
-    order = order_labels(scores)
+    # Stable, so that equal scores keep the order of the columns: the paper's tie rule.
+    order = np.argsort(-scores, axis=1, kind="stable")
     ranked = np.take_along_axis(y, order, axis=1)
     if not average:
         position = np.arange(y.shape[1], dtype=np.int64)[np.newaxis]

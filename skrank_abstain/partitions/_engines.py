@@ -399,8 +399,7 @@ def _keys(file: Any) -> dict[str, Any]:
     """Return the columns in the names of folders, as in ``day=2``."""
     import pyarrow.dataset as pds
 
-    keys: dict[str, Any] = pds.get_partition_keys(file.partition_expression)
-    return keys
+    return dict(pds.get_partition_keys(file.partition_expression))
 
 
 def _batches_of(file: Any, schema: Any) -> Iterator[Any]:

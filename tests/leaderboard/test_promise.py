@@ -10,6 +10,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from sequential import is_rare
 
 from skrank_abstain.leaderboard import Leaderboard
 
@@ -37,16 +38,6 @@ def judged(board, truth):
     order = np.sign(truth[decisions.left] - truth[decisions.right])
     false = decisions.accepted & (decisions.label != order)
     return false.any(), decisions.coverage
-
-
-def is_rare(false):
-    """Return whether the share of true ones is .05 rather than .2."""
-    evidence = 0.0
-    for each in false:
-        evidence += np.log(0.05 / 0.2) if each else np.log(0.95 / 0.8)
-        if abs(evidence) >= np.log(40):
-            return evidence > 0
-    raise AssertionError("The draws do not tell.")
 
 
 @pytest.mark.parametrize(("share", "rare"), [(0.05, True), (0.2, False)])
