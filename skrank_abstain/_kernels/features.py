@@ -1,10 +1,11 @@
-"""Features: compared within their query, and sent down the trees of a forest."""
+"""Features: compared within their query, sent down the trees of a forest, hashed."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._kernels import BitArray, FloatArray, IntArray
 from skrank_abstain._kernels.compiling import jit
+from skrank_abstain._kernels.mixing import mix
 
 
 @jit
@@ -75,3 +76,19 @@ def add_leaves(
                 moving |= at[i] != node
         for i in range(at.shape[0]):
             total[i] += threshold[at[i]]
+
+
+_mix = jit(mix)  # of one number, compiled
+
+
+@jit
+def add_row_hashes(bits: BitArray, salt: BitArray, out: BitArray) -> None:
+    """Add the sum of each row's mixed values to ``out``, shape (n_rows,).
+
+    ``bits`` has the shape (n_rows, n_columns), ``salt`` (n_columns,).
+    """
+    for row in range(bits.shape[0]):
+        total = out[row]
+        for column in range(bits.shape[1]):
+            total += _mix(bits[row, column] + salt[column])
+        out[row] = total

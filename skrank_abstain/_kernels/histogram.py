@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank_abstain._kernels import BitArray, FloatArray, IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._kernels.compiling import jit
 from skrank_abstain._kernels.threads import map_ranges
 
@@ -27,10 +27,6 @@ _SHIFT = 43
 _FINE = 23
 _FRACTION = _SHIFT - _FINE
 _INSIDE = (1 << _SHIFT) - 1
-# A counter holds the number of pairs above this bit and the sum of their positions
-# below; neither overflows before 2**21 pairs.
-_ONE = 41
-_FULL = 1 << 21
 # Differences computed at a time: they fit the first cache.
 _PIECE = 2048
 # Bins reach from 2**-52 to twice the largest difference; smaller ones count as 0. There
@@ -74,25 +70,19 @@ def outcome_histogram(
     Differences that overflow count as the largest float.
     """
     unit = float(np.clip(largest, np.finfo(np.float64).tiny, _LARGEST))
-    counts, inside = np.zeros((2, 3 * _N_BINS), dtype=np.int64)
+    counted = np.zeros((2, 3 * _N_BINS), dtype=np.int64)
 
     def add(items: Any, first: IntArray, count: IntArray) -> None:
         """Add the pairs of each item i with the ``count[i]`` from ``first[i]`` on."""
         values, ranks = scores[items], grades[items]
 
-        def part(i0: int, i1: int) -> tuple[IntArray, IntArray]:
-            counts, inside, packed = np.zeros((3, 3 * _N_BINS), dtype=np.int64)
-            differences = np.empty(_PIECE)
-            # Unsigned: numba need not check whether an index counts from the end.
-            slots = np.empty(_PIECE, dtype=np.uint64)
-            room = differences, differences.view(np.int64), slots
-            data = values, ranks, first, count, i0, i1, 1 / unit
-            _count_range(*data, *room, packed, counts, inside)
-            return counts, inside
+        def part(i0: int, i1: int) -> IntArray:
+            found = np.zeros((2, 3 * _N_BINS), dtype=np.int64)
+            _count_range(values, ranks, first, count, i0, i1, 1 / unit, *found)
+            return found
 
-        for more, further in map_ranges(part, 1.3 * count + 5.0):
-            counts[:] += more
-            inside[:] += further
+        for more in map_ranges(part, 1.3 * count + 5.0):
+            counted[:] += more
 
     sizes = np.diff(offsets)
     # Every step-th of the pairs, which is all of them where the step is 1.
@@ -111,7 +101,8 @@ def outcome_histogram(
         nearest = rank - (step + 1) // 2
         first = np.searchsorted(rank % step, nearest % step)
         add(offsets[query] + rank, first, np.maximum(nearest // step + 1, 0))
-    return _points(counts.reshape(-1, 3), inside.reshape(-1, 3), unit)
+    counts, inside = counted.reshape(2, -1, 3)
+    return _points(counts, inside, unit)
 
 
 def _points(
@@ -147,20 +138,17 @@ def _count_range(
     i0: int,
     i1: int,
     factor: float,
-    differences: FloatArray,
-    patterns: IntArray,
-    slots: BitArray,
-    packed: IntArray,
     counts: IntArray,
     inside: IntArray,
 ) -> None:
     """Add the pairs of the items i0 to i1 to ``counts`` and ``inside`` (3 * n_bins,).
 
-    ``factor`` is 1 / unit. ``packed`` (3 * n_bins,) is zero before and afterwards.
-    ``differences`` and ``slots`` (_PIECE,) are scratch; ``patterns`` is a view of the
-    bits of ``differences``.
+    ``factor`` is 1 / unit.
     """
-    pending = 0
+    differences = np.empty(_PIECE)
+    patterns = differences.view(np.int64)
+    # Unsigned: numba need not check whether an index counts from the end.
+    slots = np.empty(_PIECE, dtype=np.uint64)
     for i in range(i0, i1):
         score, grade = scores[i], grades[i]
         stop = first[i] + count[i]
@@ -169,26 +157,13 @@ def _count_range(
             theirs = scores[start : min(start + _PIECE, stop)]
             their_grades = grades[start : start + _PIECE]
             n = theirs.shape[0]
-            pending += n
-            if pending > _FULL:
-                _unpack(packed, counts, inside)
-                pending = n
             for k in range(n):
                 differences[k] = min((score - theirs[k]) * factor, 2.0)
             for k in range(n):
                 order = np.int64(grade > their_grades[k])
                 order -= np.int64(grade < their_grades[k])
                 slots[k] = 3 * max((patterns[k] >> _SHIFT) - _FIRST, 0) + 1 + order
-                patterns[k] = (1 << _ONE) + ((patterns[k] & _INSIDE) >> _FINE)
+                patterns[k] = (patterns[k] & _INSIDE) >> _FINE
             for k in range(n):
-                packed[slots[k]] += patterns[k]
-    _unpack(packed, counts, inside)
-
-
-@jit
-def _unpack(packed: IntArray, counts: IntArray, inside: IntArray) -> None:
-    """Move what ``packed`` holds to ``counts`` and ``inside``, all (3 * n_bins,)."""
-    for k in range(packed.shape[0]):
-        counts[k] += packed[k] >> _ONE
-        inside[k] += packed[k] & ((1 << _ONE) - 1)
-        packed[k] = 0
+                counts[slots[k]] += 1
+                inside[slots[k]] += patterns[k]

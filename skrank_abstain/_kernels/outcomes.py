@@ -1,5 +1,9 @@
-"""Concordant, tied and discordant pairs beyond given differences, by query."""
+"""Scores sorted within queries, and their pairs by outcome.
 
+Pairs are counted beyond given differences, and by the bins of their items.
+"""
+
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -7,8 +11,147 @@ from numpy.typing import NDArray
 
 from skrank_abstain._kernels import BitArray, BoolArray, FloatArray, IntArray
 from skrank_abstain._kernels.compiling import jit
-from skrank_abstain._kernels.sorting import dense_grades_within
 from skrank_abstain._kernels.threads import map_ranges
+
+# Items of a run, which is sorted by comparing all with all.
+_RUN = 64
+
+
+def sort_within_queries(
+    scores: FloatArray, order: IntArray, offsets: IntArray
+) -> tuple[FloatArray, IntArray]:
+    """Sort the scores of each query in ascending order.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,), float64
+        One finite score per row, in any order.
+    order : ndarray of shape (n,), int64
+        Rows grouped by query.
+    offsets : ndarray of shape (n_queries + 1,), int64
+        ``order[offsets[q]:offsets[q + 1]]`` are the rows of query ``q``.
+
+    Returns
+    -------
+    ascending : ndarray of shape (n,), float64
+        Scores in ascending order within each query; negative zero becomes zero.
+    rows : ndarray of shape (n,), int64
+        ``scores[rows]`` equals ``ascending``. Rows of equal scores keep the order
+        that they have in ``order``.
+
+    Notes
+    -----
+    A merge sort, O(n log n), and O(n) where the scores ascend already. Short runs are
+    sorted by counting, for each score, the smaller ones.
+    """
+    ascending = np.empty(order.shape[0], dtype=np.float64)
+    rows = np.empty(order.shape[0], dtype=np.int64)
+    sizes = np.diff(offsets)
+    cost = sizes * (20.0 + 5.0 * np.log2(np.maximum(sizes, 1)))
+
+    def sort(q0: int, q1: int) -> None:
+        # One scratch for all queries of the range, which may be many and small.
+        n_spare = int(sizes[q0:q1].max(initial=0)) + _RUN
+        spare_keys, spare_rows = np.empty(n_spare), np.empty(n_spare, dtype=np.int64)
+        data = scores, order, offsets[q0 : q1 + 1], ascending, rows
+        _sort_range(*data, spare_keys, spare_rows)
+
+    map_ranges(sort, cost)
+    return ascending, rows
+
+
+@jit
+def _sort_range(
+    scores: FloatArray,
+    order: IntArray,
+    offsets: IntArray,
+    keys: FloatArray,
+    rows: IntArray,
+    spare_keys: FloatArray,
+    spare_rows: IntArray,
+) -> None:
+    """Fill ``keys`` and ``rows`` (n,).
+
+    The others are scratch, ``_RUN`` longer than the longest of these queries.
+    """
+    n_spare = spare_keys.shape[0] - _RUN
+    run, equal = spare_keys[n_spare:], spare_rows[n_spare:]
+    for q in range(offsets.shape[0] - 1):
+        hi = offsets[q + 1]
+        for start in range(offsets[q], hi, _RUN):
+            m = min(_RUN, hi - start)
+            for p in range(_RUN):
+                # Scores are finite: infinite padding is smaller than none of them.
+                # Adding zero turns negative zero into zero.
+                run[p] = scores[order[start + p]] + 0.0 if p < m else np.inf
+                equal[p] = 0
+            for p in range(m):
+                key = run[p]
+                smaller = np.int64(0)
+                # Always as many, without branches: the compiler vectorises it.
+                for k in range(_RUN):
+                    smaller += np.int64(run[k] < key)
+                # Equal keys have as many smaller ones, and stand in the order in which
+                # they come: the sort is stable.
+                place = start + smaller + equal[smaller]
+                equal[smaller] += 1
+                keys[place] = key
+                rows[place] = order[start + p]
+        _merge_runs(keys, rows, offsets[q], hi, spare_keys, spare_rows)
+
+
+@jit
+def _merge_runs(
+    keys: FloatArray,
+    rows: IntArray,
+    lo: int,
+    hi: int,
+    spare_keys: FloatArray,
+    spare_rows: IntArray,
+) -> None:
+    """Sort ``keys`` from ``lo`` to ``hi`` in place and stably, ``rows`` along."""
+    width = _RUN
+    while width < hi - lo:
+        for start in range(lo, hi - width, 2 * width):
+            mid, end = start + width, min(start + 2 * width, hi)
+            # Runs in order already stay: ascending scores take O(n) in all.
+            if keys[mid - 1] <= keys[mid]:
+                continue
+            for p in range(width):
+                spare_keys[p] = keys[start + p]
+                spare_rows[p] = rows[start + p]
+            i, j, k = 0, mid, start
+            while i < width and j < end:
+                # Written without branches: which run is next cannot be predicted.
+                take = 1 if keys[j] < spare_keys[i] else 0
+                keys[k] = keys[j] if take else spare_keys[i]
+                rows[k] = rows[j] if take else spare_rows[i]
+                j += take
+                i += 1 - take
+                k += 1
+            for p in range(i, width):
+                keys[k + p - i] = spare_keys[p]
+                rows[k + p - i] = spare_rows[p]
+        width *= 2
+
+
+@jit
+def _rank(
+    values: FloatArray, rows: IntArray, offsets: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return dense ranks (n,) of ascending values (n,), and how many a query has."""
+    ranks = np.empty(rows.shape[0], dtype=np.int64)
+    numbers = np.zeros(offsets.shape[0] - 1, dtype=np.int64)
+    for q in range(offsets.shape[0] - 1):
+        lo, hi = offsets[q], offsets[q + 1]
+        rank = 0
+        for p in range(lo, hi):
+            if p > lo and values[p] > values[p - 1]:
+                rank += 1
+            ranks[rows[p]] = rank
+        numbers[q] = rank + 1
+    return ranks, numbers
+
 
 # With more grades than this, those of each query are ranked anew.
 _FEW_GRADES = 32
@@ -80,7 +223,9 @@ def _count_raw(
     sizes = np.diff(offsets)
     n_grades = np.full(sizes.size, int(grades.max(initial=0)) + 1)
     if weights is not None or (grades.size and n_grades[0] > _FEW_GRADES):
-        grades, n_grades = dense_grades_within(grades, offsets)
+        # As floats they are exact: grades are ranks, far below 2 ** 53.
+        floats, rows = grades.astype(np.float64), np.arange(grades.size)
+        grades, n_grades = _rank(*sort_within_queries(floats, rows, offsets), offsets)
     cost = cuts.size * sizes * (20.0 + 8.0 * np.log2(np.maximum(n_grades, 1))) + 5.0
     by_pair = (weights is None) & (_cost_of_pairs(sizes, cuts.size) < cost)
     cost[by_pair] = _cost_of_pairs(sizes[by_pair], cuts.size)
@@ -97,13 +242,8 @@ def _count_raw(
             here = scores, grades, offsets[q0 : q1 + 1], chosen
             _by_fenwick(*here, weights, cuts, n_grades[q0:q1], out)
         if chosen.any():
-            bins = np.zeros(3 * cuts.size + 3, dtype=np.int64)
-            differences = np.empty(int(sizes[q0:q1].max()))
-            # Unsigned: numba need not check whether an index counts from the end.
-            cells, outcomes = np.empty((2, differences.size), dtype=np.uint64)
-            scratch = differences, differences.view(np.int64), cells, outcomes, bins
             data = scores, grades, offsets, q0, q1, by_pair, padded, table, origin
-            _enumerate(*data, *scratch, out)
+            _enumerate(*data, int(sizes[q0:q1].max()), out)
 
     map_ranges(task, cost)
     return found
@@ -191,20 +331,21 @@ def _enumerate(
     padded: FloatArray,
     table: BitArray,
     origin: int,
-    differences: FloatArray,
-    patterns: IntArray,
-    cells: BitArray,
-    outcomes: BitArray,
-    bins: IntArray,
+    largest: int,
     out: NDArray[Any],
 ) -> None:
     """Add to ``out`` (q1 - q0, n_cuts, 3) pair by pair.
 
-    ``padded`` (n_cuts + 1,) holds the ascending cuts and NaN. ``differences``,
-    ``cells`` and ``outcomes`` (longest query,) are scratch, ``patterns`` is a view of
-    the bits of ``differences``. ``bins`` (3 * n_cuts + 3,), pairs by outcome and by the
-    number of cuts at or below their difference, is zero before and afterwards.
+    ``padded`` (n_cuts + 1,) holds the ascending cuts and NaN. No query is larger than
+    ``largest``.
     """
+    differences = np.empty(largest)
+    patterns = differences.view(np.int64)
+    # Unsigned: numba need not check whether an index counts from the end.
+    cells = np.empty(largest, dtype=np.uint64)
+    outcomes = np.empty(largest, dtype=np.uint64)
+    # Pairs by the number of cuts at or below their difference, and by outcome.
+    bins = np.zeros(3 * padded.shape[0], dtype=np.int64)
     last = table.shape[0] - 2
     # A slice of the offsets in place of q0 and q1 makes this a tenth slower.
     for q in range(q0, q1):
@@ -235,3 +376,180 @@ def _enumerate(
                 total += bins[3 * b + outcome]
                 out[q - q0, b - 1, outcome] = total
         bins[:] = 0
+
+
+def weigh_groups(
+    values: FloatArray,
+    bins: IntArray,
+    grades: IntArray,
+    weights: FloatArray | None,
+    offsets: IntArray,
+    group: IntArray,
+    n_groups: int,
+    tolerance: float,
+    *,
+    by_query: bool,
+) -> FloatArray:
+    """Add up pairs by the group that their two bins belong to, and by outcome.
+
+    A pair weighs the product of the weights of its items.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+        Ascending within each query.
+    bins : ndarray of shape (n,), int64
+        Bin of each value.
+    grades : ndarray of shape (n,), int64
+    weights : ndarray of shape (n,), float64, or None
+    offsets : ndarray of shape (n_queries + 1,), int64
+    group : ndarray of shape (n_bins + 1, n_bins + 1), int64
+        Group of the pairs of bins (lower, higher), from 0; with the last one in place
+        of the higher bin, that of the pairs of equal values of a bin.
+    n_groups : int
+    tolerance : float
+        Values of one bin at most this far apart are equal.
+    by_query : bool
+        Whether to keep queries apart.
+
+    Returns
+    -------
+    totals : ndarray of shape (n_queries or 1, n_groups, 4), float64
+        Concordant, tied, discordant, and untied pairs of equal values.
+
+    Notes
+    -----
+    A query of n items costs the smaller of n**2 / 2 and n * n_bins steps, and at most
+    n log n for the pairs within bins. Whole weights give exact sums up to 2**53.
+    """
+    n_bins = group.shape[0] - 1
+    sizes = np.diff(offsets).astype(np.float64)
+    # By bin a query takes one step for each item and bin, by pair one for each pair,
+    # which is cheaper with few items per bin.
+    by_bin = sizes > 4 * n_bins
+    cost = 2.0 * np.minimum(sizes * sizes, 4.0 * sizes * n_bins) + 20.0
+    mass = np.ones(values.size) if weights is None else weights
+
+    def weigh(q0: int, q1: int) -> FloatArray:
+        out = np.zeros((q1 - q0 if by_query else 1, n_groups, 4))
+        changes = q0 + 1 + np.flatnonzero(np.diff(by_bin[q0:q1]))
+        for start, stop in pairwise([q0, *changes, q1]):
+            rows = out[start - q0 : stop - q0] if by_query else out
+            here, task = offsets[start : stop + 1], (group, by_query, rows)
+            if by_bin[start]:
+                query = np.repeat(np.arange(stop - start), np.diff(here))
+                order = np.lexsort((grades[here[0] : here[-1]], query)) + here[0]
+                data = bins[order], grades[order], mass[order], here - here[0]
+                _weigh_by_grade(*data, *task)
+            else:
+                _weigh_by_pair(bins, grades, mass, here, *task)
+        return out
+
+    parts = map_ranges(weigh, cost)
+    totals = np.concatenate([np.zeros((0, n_groups, 4)), *parts])
+    if not by_query:
+        # Added in the order of the ranges, which depend on the queries alone: sums of
+        # floats are the same for any number of threads.
+        totals = totals.sum(axis=0, keepdims=True)
+    _add_within(values, bins, grades, weights, offsets, group, tolerance, totals)
+    return totals
+
+
+def _add_within(
+    values: FloatArray,
+    bins: IntArray,
+    grades: IntArray,
+    weights: FloatArray | None,
+    offsets: IntArray,
+    group: IntArray,
+    tolerance: float,
+    totals: FloatArray,
+) -> None:
+    """Add the pairs within bins to ``totals`` (n_queries or 1, n_groups, 4)."""
+    n_bins, sizes = group.shape[0] - 1, np.diff(offsets)
+    block = np.repeat(np.arange(sizes.size) * n_bins, sizes) + bins
+    new = np.diff(block, prepend=-1) != 0
+    paired = ~(new & np.append(new[1:], True)[: new.size])
+    block = block[paired]
+    starts = np.append(np.flatnonzero(new[paired]), block.size)
+    cuts = np.array([0.0, np.nextafter(tolerance, np.inf)])
+    data = values[paired], grades[paired], starts, cuts, tolerance
+    counts = count_outcomes(*data, None if weights is None else weights[paired])
+    query, number = np.divmod(block[starts[:-1]], n_bins)
+    query *= totals.shape[1] * (totals.shape[0] > 1)
+    # The pairs beyond the tolerance, and the others.
+    entry = np.concatenate([query + group[number, number], query + group[number, -1]])
+    found = np.concatenate([counts[:, 1], counts[:, 0] - counts[:, 1]])
+    rows = totals.reshape(-1, 4)
+    for column in range(4):
+        rows[:, column] += np.bincount(entry, found[:, column], rows.shape[0])
+
+
+@jit
+def _weigh_by_pair(
+    bins: IntArray,
+    grades: IntArray,
+    weights: FloatArray,
+    offsets: IntArray,
+    group: IntArray,
+    by_query: bool,
+    out: FloatArray,
+) -> None:
+    """Add the pairs of different bins to ``out``."""
+    for q in range(offsets.shape[0] - 1):
+        lo, hi = offsets[q], offsets[q + 1]
+        # Slices indexed from 0: numba need not check for negative indices.
+        theirs, their_grades, their_weights = bins[lo:hi], grades[lo:hi], weights[lo:hi]
+        totals = out[q if by_query else 0]
+        first = 0  # of the bin
+        for i in range(hi - lo):
+            own, grade, weight = theirs[i], their_grades[i], their_weights[i]
+            if theirs[first] != own:
+                first = i
+            for j in range(first):
+                place = group[theirs[j], own]
+                # Without a branch: which item has the higher grade is unpredictable.
+                higher = np.int64(grade > their_grades[j])
+                lower = np.int64(grade < their_grades[j])
+                totals[place, 1 + lower - higher] += weight * their_weights[j]
+
+
+@jit
+def _weigh_by_grade(
+    bins: IntArray,
+    grades: IntArray,
+    weights: FloatArray,
+    offsets: IntArray,
+    group: IntArray,
+    by_query: bool,
+    out: FloatArray,
+) -> None:
+    """Add the pairs of different bins to ``out``; grades ascend in each query."""
+    n_bins = group.shape[0] - 1
+    # The weight in each bin of lower grades, of this one, and of higher ones.
+    below, same, above = np.empty(n_bins), np.empty(n_bins), np.empty(n_bins)
+    for q in range(offsets.shape[0] - 1):
+        lo, hi = offsets[q], offsets[q + 1]
+        totals = out[q if by_query else 0]
+        below[:] = 0.0
+        above[:] = 0.0
+        for i in range(lo, hi):
+            above[bins[i]] += weights[i]
+        first = lo  # of the grade
+        for stop in range(lo + 1, hi + 1):
+            if stop < hi and grades[stop] == grades[first]:
+                continue
+            same[:] = 0.0
+            for i in range(first, stop):
+                same[bins[i]] += weights[i]
+            # Weights are floats: rounding must not leave less than nothing.
+            above[:] = np.maximum(above - same, 0.0)
+            for high in range(n_bins):
+                if same[high] > 0.0:
+                    for low in range(high):
+                        total = totals[group[low, high]]
+                        total[0] += same[high] * below[low]
+                        total[1] += same[high] * same[low]
+                        total[2] += same[high] * above[low]
+            below += same
+            first = stop

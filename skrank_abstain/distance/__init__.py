@@ -9,14 +9,6 @@ Source: Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035
 """
 
 from skrank_abstain.distance._abstainer import DistanceAbstainer
-from skrank_abstain.distance._consistency import (
-    LinearScorers,
-    OneHiddenLayerScorers,
-    consistency_bound,
-    minimal_conditional_risk,
-    minimizability_gap,
-    negative_example,
-)
 from skrank_abstain.distance._constrained import (
     ConstrainedLinearRanker,
     ConstrainedMLPRanker,
@@ -24,10 +16,16 @@ from skrank_abstain.distance._constrained import (
 from skrank_abstain.distance._losses import (
     Exponential,
     Hinge,
+    LinearScorers,
     Logistic,
     MarginLoss,
+    OneHiddenLayerScorers,
     Sigmoid,
+    consistency_bound,
+    minimal_conditional_risk,
+    minimizability_gap,
     misranking_loss,
+    negative_example,
     surrogate_loss,
 )
 from skrank_abstain.distance._pairs import pair_feature_distances

@@ -1,21 +1,38 @@
-"""Losses of the margin of a pair, and means of losses over ordered pairs.
+"""Losses of the margin of a pair, their means, and what they say about misranking.
 
 A pair (i, j) is to be ordered j before i where y_j >= y_i, and i before j elsewhere; so
 is the prediction, by the scores. With features, the pairs of items that are close to
 each other cost a price instead.
+
+For a hypothesis set H, a class of scoring functions, a loss L and a surrogate Phi of
+it, each with abstention from the pairs at most gamma apart, an H-consistency bound is
+
+    R_L(h) - R_L(H) + M_L  <=  Gamma(R_Phi(h) - R_Phi(H) + M_Phi)   for every h in H,
+
+R(H) the smallest risk in H and M = R(H) - E[smallest conditional risk] its
+minimizability gap. Both sides are what h loses, pair by pair, on the best difference of
+scores that H can give that pair alone. H is described by its reach: the largest
+difference of scores that it can give two items at a distance.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
 from skrank_abstain._kernels import FloatArray
-from skrank_abstain._validation import check_choice, check_positive
-from skrank_abstain.distance._pairs import take_pairs
+from skrank_abstain._validation import (
+    check_choice,
+    check_finite,
+    check_not_negative,
+    check_positive,
+    check_sample_weight,
+)
+from skrank_abstain.distance._pairs import check_gamma, take_pairs
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Scores, count_outcomes
 
@@ -488,3 +505,553 @@ default="logistic"
             gradient -= np.bincount(left, slope, values.size)
         total += taken.cost * (taken.n_pairs - n_decided)
         return total / taken.n_pairs, gradient / taken.n_pairs
+
+
+#: Rounding of the difference of two risks.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class LinearScorers:
+    """Linear scoring functions w . x + b with a bounded norm of w: a hypothesis set.
+
+    Parameters
+    ----------
+    weight_norm : float
+        Bound W on the l_q norm of w, positive; items are compared in the dual l_p norm,
+        1 / p + 1 / q = 1. The intercept cancels.
+
+    Raises
+    ------
+    TypeError
+        If ``weight_norm`` is not a number.
+    ValueError
+        If it is not positive and finite.
+
+    Notes
+    -----
+    By Hoelder's inequality w . (x - x') is at most W times the l_p distance of x and
+    x', and some w attains it: that is the reach (Mao, Mohri and Zhong, 2023). O(1).
+
+    Examples
+    --------
+    >>> from skrank_abstain.distance import LinearScorers
+    >>> LinearScorers(2.0).reach([0.0, 0.5])
+    array([0., 1.])
+    """
+
+    weight_norm: float
+
+    def __post_init__(self) -> None:
+        check_positive(self.weight_norm, "weight_norm")
+
+    def reach(self, distance: ArrayLike) -> FloatArray:
+        """Return the largest difference of scores of items so far apart."""
+        return self.weight_norm * np.asarray(distance, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class OneHiddenLayerScorers:
+    """Networks with one hidden layer of rectified linear units.
+
+    They are sums of u_j max(0, w_j . x + b_j): a hypothesis set.
+
+    Parameters
+    ----------
+    weight_norm : float
+        Bound W on the l_q norm of each w_j, positive.
+    output_norm : float
+        Bound Lambda on the l_1 norm of u, positive.
+    bias : float
+        Bound B on the size of each b_j, at least ``weight_norm``.
+
+    Raises
+    ------
+    TypeError
+        If a parameter is not a number.
+    ValueError
+        If a number is not positive and finite, or ``bias`` less than ``weight_norm``.
+
+    Notes
+    -----
+    Items lie in the unit ball of the l_p norm, 1 / p + 1 / q = 1. There a bias of W
+    keeps a unit active at both items of a pair, whatever they are, so that the reach is
+    Lambda W times the l_p distance. With smaller biases it can be less, and the bounds
+    fail: the paper (Mao, Mohri and Zhong, 2023) needs ``bias >= weight_norm`` without
+    saying so. O(1).
+
+    Examples
+    --------
+    >>> from skrank_abstain.distance import OneHiddenLayerScorers
+    >>> OneHiddenLayerScorers(2.0, 3.0, bias=2.0).reach(0.5).item()
+    3.0
+    """
+
+    weight_norm: float
+    output_norm: float
+    bias: float
+
+    def __post_init__(self) -> None:
+        for name in ("weight_norm", "output_norm", "bias"):
+            check_positive(getattr(self, name), name)
+        if self.bias < self.weight_norm:
+            raise ValueError(
+                f"bias must be at least weight_norm = {self.weight_norm}, "
+                f"got {self.bias!r}."
+            )
+
+    def reach(self, distance: ArrayLike) -> FloatArray:
+        """Return the largest difference of scores of items so far apart."""
+        return LinearScorers(self.output_norm * self.weight_norm).reach(distance)
+
+
+def minimal_conditional_risk(
+    weight: ArrayLike,
+    opposite: ArrayLike,
+    reach: ArrayLike,
+    surrogate: str | MarginLoss | None = None,
+    *,
+    setting: str = "pairwise",
+) -> FloatArray:
+    """Return the smallest risk of one pair that a hypothesis set can reach.
+
+    Lower is better. Minimised over differences of scores between -reach and reach.
+
+    Parameters
+    ----------
+    weight, opposite : array-like
+        Probabilities of the two orders, each at least 0: eta and 1 - eta for pairs that
+        carry a label; eta (1 - eta') and eta' (1 - eta) for items that do. A positive
+        difference of scores is right with ``weight``. For pairs, eta of Mao, Mohri and
+        Zhong (2023) is that of the second item, the pair label -1 of this package.
+    reach : array-like
+        Largest difference of scores, at least 0 and finite, as ``scorers.reach`` of the
+        distance.
+    surrogate : str, MarginLoss or None, default=None
+        The loss; None for misranking, where any reach but 0 is enough.
+    setting : {"pairwise", "bipartite"}, default="pairwise"
+        Whether pairs, or items, carry labels: what misranking costs at a reach of 0.
+        Equal scores give a pair the order of ``weight``, so that the risk is
+        ``opposite``; of items they get half right, so that it is the mean of the two.
+
+    Returns
+    -------
+    risk : ndarray of the broadcast shape, float64
+
+    Raises
+    ------
+    ValueError
+        If a number is negative or not finite, or ``surrogate`` or ``setting`` is
+        unknown.
+
+    See Also
+    --------
+    consistency_bound : Compares what a scorer loses on these.
+
+    Notes
+    -----
+    Of a Phi(d) + b Phi(-d) the minimiser in [-u, u] is the point nearest to the
+    minimiser over all d: sign(a - b) for the hinge, half of ln(a / b) for the
+    exponential, ln(a / b) for the logistic and infinity for the sigmoid loss. So with a
+    + b = 1 and a - b = e >= 0: 1 - e min(u, 1) for the hinge, 1 - e tanh(k u) for the
+    sigmoid, 2 sqrt(a b) for the exponential loss where its minimiser is in reach (Mao,
+    Mohri and Zhong, 2023), and b for misranking (Lemma C.1), where sgn(0) = +1 decides
+    at a reach of 0. A pair that is abstained from costs the price instead. O(1) for
+    each number.
+
+    Examples
+    --------
+    >>> from skrank_abstain.distance import minimal_conditional_risk
+    >>> minimal_conditional_risk(0.9, 0.1, [0.5, 1, 2], "hinge").round(6)
+    array([0.6, 0.2, 0.2])
+    >>> minimal_conditional_risk(0.1, 0.9, [0.5, 0.0])
+    array([0.1, 0.9])
+    >>> minimal_conditional_risk(0.1, 0.9, [0.5, 0.0], setting="bipartite")
+    array([0.1, 0.5])
+    """
+    check_choice(setting, "setting", ("pairwise", "bipartite"))
+    a, b, u = np.broadcast_arrays(
+        _non_negative(weight, "weight"),
+        _non_negative(opposite, "opposite"),
+        _non_negative(reach, "reach"),
+    )
+    if surrogate is None:
+        # Any difference of scores at all gives the likelier order.
+        of_equal_scores = b if setting == "pairwise" else (a + b) / 2
+        return np.where(u > 0, np.minimum(a, b), of_equal_scores)
+    loss = check_surrogate(surrogate)
+    # Convex losses have no second minimum in the interval; the sigmoid loss falls all
+    # the way to its infinite best margin.
+    margin = np.clip(loss.best_margin(a, b), -u, u)
+    with np.errstate(invalid="ignore"):  # no weight times an infinite loss
+        risk: FloatArray = np.where(a > 0, a * loss.value(margin), 0.0)
+        return risk + np.where(b > 0, b * loss.value(-margin), 0.0)
+
+
+def minimizability_gap(
+    best_risk: float, minimal_risks: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Return how far the best scorer of a set is from the best scorer of each pair.
+
+    Lower is better, at least 0.
+
+    Parameters
+    ----------
+    best_risk : float
+        The smallest risk that a scorer of the hypothesis set has.
+    minimal_risks : array-like of shape (n_pairs,)
+        What :func:`minimal_conditional_risk` gives for each pair, and the price of
+        abstention for pairs that are abstained from.
+    sample_weight : array-like of shape (n_pairs,), default=None
+        Probabilities of the pairs, or weights in proportion to them.
+
+    Returns
+    -------
+    gap : float
+
+    Raises
+    ------
+    ValueError
+        If ``best_risk`` is less than the mean of ``minimal_risks`` by more than
+        rounding, or an argument is not finite.
+
+    See Also
+    --------
+    consistency_bound : Takes an excess plus this gap. Their sum is the risk of the
+        scorer less the mean of ``minimal_risks``, and needs no ``best_risk``.
+
+    Notes
+    -----
+    M = R(H) - E[smallest conditional risk] (Mao, Mohri and Zhong, 2023). O(n_pairs).
+
+    Examples
+    --------
+    >>> from skrank_abstain.distance import minimizability_gap
+    >>> minimizability_gap(0.5, [0.0, 0.5])
+    0.25
+    """
+    risks = check_finite(minimal_risks, "minimal_risks", ("n_pairs",))
+    weight = check_sample_weight(sample_weight, risks.size, unit="pair")
+    mean = float(np.average(risks, weights=weight))
+    best = float(check_finite(best_risk, "best_risk", ()))
+    # No scorer beats the best one of each pair. If one seems to, the arguments belong
+    # to different data, which a gap of 0 would hide.
+    if best < mean - 1e-9 * (1 + abs(mean)):
+        raise ValueError(
+            f"best_risk must be at least the mean of minimal_risks = {mean}, "
+            f"got {best_risk!r}."
+        )
+    return max(best - mean, 0.0)
+
+
+def _non_negative(values: ArrayLike, name: str) -> FloatArray:
+    """Return finite numbers of any shape that are at least 0."""
+    return check_not_negative(check_finite(values, name), name)
+
+
+def consistency_bound(
+    excess: ArrayLike,
+    surrogate: str | MarginLoss,
+    scorers: LinearScorers | OneHiddenLayerScorers,
+    *,
+    gamma: float,
+    setting: str = "pairwise",
+    as_printed: bool = False,
+) -> FloatArray:
+    """Bound the excess misranking risk by the excess surrogate risk: Gamma.
+
+    Lower is tighter: the H-consistency bound of a hypothesis set H. Both excesses
+    include their minimizability gaps.
+
+    Parameters
+    ----------
+    excess : array-like
+        Excess of the surrogate risk over the best of the hypothesis set, plus its
+        minimizability gap; at least 0.
+    surrogate : {"hinge", "exponential", "sigmoid", "logistic"} or MarginLoss
+        What was minimised: one of these four losses.
+    scorers : LinearScorers or OneHiddenLayerScorers
+        The hypothesis set.
+    gamma : float
+        Pairs at most so far apart are abstained from, at least 0. At 0 no loss has a
+        finite bound.
+    setting : {"pairwise", "bipartite"}, default="pairwise"
+        Whether pairs, or items, carry labels.
+    as_printed : bool, default=False
+        Give the exponential loss the Gamma of the paper. In the bipartite setting
+        **that is not a valid bound**.
+
+    Returns
+    -------
+    bound : ndarray of the shape of ``excess``, float64
+
+    Raises
+    ------
+    TypeError
+        If ``scorers`` is of another class, or ``gamma`` not a number.
+    ValueError
+        If ``excess`` (but for rounding) or ``gamma`` is negative, ``surrogate`` or
+        ``setting`` unknown, or ``as_printed`` comes with the logistic loss.
+
+    See Also
+    --------
+    minimal_conditional_risk, minimizability_gap : What the excesses are made of.
+    negative_example : Why there is no bound without abstention.
+
+    Notes
+    -----
+    With u = ``scorers.reach(gamma)`` and s the excess, by Theorem 2.1 (pairwise) and
+    Theorem 3.1 (bipartite) of Mao, Mohri and Zhong (2023):
+
+    - hinge: s / min(u, 1);
+    - sigmoid: s / tanh(k u);
+    - exponential, pairwise: the inverse of the calibration function
+      1 - sqrt(1 - t^2) for t <= tanh(u), and its tangent beyond. That is
+      sqrt(s (2 - s)) for s <= 1 - 1 / cosh(u), and s / sinh(u) + tanh(u / 2) beyond:
+      less than max(sqrt(2 s), 2 s coth(u)) of Theorem 2.1;
+    - exponential, bipartite: the calibration function is t^2 up to tanh(u / 2) and
+      t sinh(u) - (1 + t^2) (cosh(u) - 1) / 2 beyond. The inverse of its convex hull is
+      sqrt(s) for s <= a^2, a = 1 - exp(-u / 2), and (s + a^2) / (2 a) beyond.
+      Theorem 3.1 prints max(sqrt(s), s coth(u)), which two items violate: eta = 1 and
+      0, scores all but equal in the wrong order. Where pairs are of different items
+      the misranking excess is 1, the surrogate excess 1 - exp(-u), and the printed
+      bound less than 1 at every u. Where an item may be drawn twice both are halved,
+      and the printed bound is less than 0.5 for u < ln 2;
+    - logistic, not in the paper: the inverse of the calibration
+      function psi(t) = ln 2 less the entropy of (1 + t) / 2, for t <= tanh(u / 2),
+      and its tangent beyond. In the bipartite setting the weights of a pair,
+      a = eta (1 - eta') and b = eta' (1 - eta), have a - b = t = eta - eta' and
+      a + b <= (1 + t^2) / 2, with equality for eta + eta' = 1. The excess,
+      (a + b) psi(t / (a + b)), falls as a + b grows, since psi is convex and psi(0)
+      = 0: it is at least that at w = (1 + t^2) / 2. The bound is the inverse of the
+      convex hull of w psi(t / w).
+
+    The losses are those of the paper: sgn(0) = +1 in the pairwise setting, so that
+    equal scores prefer the second item, and half an error for equal scores in the
+    bipartite one. The surrogate risk may be with abstention (near pairs cost the price,
+    as in `surrogate_loss` with ``X``) or without (all pairs cost the surrogate,
+    equation (3) of the paper): near pairs add nothing to the left
+    side and nothing negative to the right. But the risk of the scorer and the smallest
+    one must go by the same convention; else ``excess`` is of no use.
+
+    Examples
+    --------
+    >>> from skrank_abstain.distance import LinearScorers, consistency_bound
+    >>> scorers = LinearScorers(weight_norm=1.0)
+    >>> consistency_bound([0.1, 0.2], "hinge", scorers, gamma=0.5)
+    array([0.2, 0.4])
+    >>> for as_printed in (False, True):
+    ...     bound = consistency_bound(
+    ...         0.1967, "exponential", scorers, gamma=0.5, setting="bipartite",
+    ...         as_printed=as_printed,
+    ...     )
+    ...     print(round(float(bound), 3))
+    0.555
+    0.444
+    """
+    loss = check_surrogate(surrogate)
+    s = check_finite(excess, "excess")
+    # The difference of two equal risks may be just below 0.
+    s = _non_negative(np.where((s < 0) & (s > -_ROUNDING), 0.0, s), "excess")
+    u = float(scorers.reach(check_gamma(gamma)))
+    check_choice(setting, "setting", ("pairwise", "bipartite"))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # Theorem 2.1 (pairwise) and 3.1 (bipartite), which agree here.
+        if isinstance(loss, Hinge):
+            bound = s / np.float64(min(u, 1.0))
+        elif isinstance(loss, Sigmoid):
+            bound = s / np.tanh(loss.k * u)
+        elif isinstance(loss, Logistic) and not as_printed:
+            inverse = _logistic if setting == "pairwise" else _logistic_bipartite
+            bound = inverse(s, u)
+        elif not isinstance(loss, Exponential):
+            raise ValueError(
+                "surrogate must be the hinge, exponential, sigmoid or logistic loss, "
+                f"of which the last has no printed bound, got {surrogate!r} with "
+                f"as_printed={as_printed}."
+            )
+        # As printed, the pairwise bound is valid but loose, and the bipartite one
+        # fails.
+        elif as_printed:
+            twice = 2.0 if setting == "pairwise" else 1.0
+            bound = np.maximum(np.sqrt(twice * s), twice * s / np.tanh(u))
+        elif setting == "pairwise":
+            bound = _exponential_pairwise(s, u)
+        else:
+            bound = _exponential_bipartite(s, u)
+        # Without surrogate excess there is no misranking excess; at a reach of 0 the
+        # formulas would give 0 / 0.
+        return np.where(s == 0, 0.0, bound)
+
+
+def _exponential_pairwise(s: FloatArray, u: float) -> FloatArray:
+    knee = np.tanh(u) * np.tanh(u / 2)  # 1 - 1 / cosh(u), without cancellation
+    # Inverse of 1 - sqrt(1 - t^2); beyond the knee the minimiser is out of reach.
+    curve = np.sqrt(s * (2 - np.minimum(s, 1.0)))
+    return np.asarray(np.where(s <= knee, curve, s / np.sinh(u) + np.tanh(u / 2)))
+
+
+def _exponential_bipartite(s: FloatArray, u: float) -> FloatArray:
+    # The calibration function is concave beyond tanh(u / 2): its convex hull leaves
+    # t^2 along a tangent at t = a.
+    a = -np.expm1(-u / 2)
+    return np.where(s <= a * a, np.sqrt(s), (s / a + a) / 2)
+
+
+def _logistic(s: FloatArray, u: float) -> FloatArray:
+    # ln 2 less the smallest risk for weights (1 + t) / 2 and (1 - t) / 2, at the t
+    # whose minimiser is u; tanh is 1 long before the cut.
+    cut = min(u, 700.0)
+    knee = -np.log1p(np.expm1(-cut) / 2) - cut * expit(-cut)
+    edge = np.tanh(u / 2)
+    curve = _entropy_lost(np.minimum(s, knee))
+    return np.where(s <= knee, curve, edge + 2 * (s - knee) / u)
+
+
+def _logistic_bipartite(s: FloatArray, u: float) -> FloatArray:
+    # Two items of eta = (1 + t) / 2 and (1 - t) / 2 have the largest weights of any two
+    # whose difference is t, a + b = (1 + t^2) / 2, and the smallest excess, psi(t).
+    # psi is convex up to t = .75, or to where the minimiser is u, and concave beyond:
+    # its convex hull leaves it at t = a along the tangent that meets psi(1).
+    highest = -np.log1p(np.expm1(-u) / 2)
+
+    def log_ratio(t: FloatArray) -> FloatArray:
+        return np.log1p(-t * t) - np.log1p(t * t)
+
+    def psi(t: FloatArray) -> FloatArray:
+        return 2 * t * np.arctanh(t) + (1 + t * t) / 2 * log_ratio(t)
+
+    def tangent_at_one(t: FloatArray) -> FloatArray:
+        slope = 2 * np.arctanh(t) + t * log_ratio(t)
+        return psi(t) + slope * (1 - t)
+
+    most = np.minimum(np.tanh(u / 4), 0.75)
+    a = _bisect(tangent_at_one, np.asarray(highest), most)
+    knee = psi(a)
+    curve = _bisect(psi, np.minimum(s, knee), a)
+    return np.where(s <= knee, curve, a + (s - knee) * (1 - a) / (highest - knee))
+
+
+def _bisect(
+    function: Callable[[FloatArray], FloatArray], target: FloatArray, most: FloatArray
+) -> FloatArray:
+    """Return where an increasing function on [0, most] takes each value."""
+    low, high = np.zeros_like(target), np.full_like(target, most)
+    for _ in range(100):
+        middle = (low + high) / 2
+        below = function(middle) < target
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return high
+
+
+def _entropy_lost(s: FloatArray) -> FloatArray:
+    """Return the t with s = ln 2 less the entropy of (1 + t) / 2."""
+    # Newton's method from the right converges monotonically on a convex function;
+    # the start is on the right, since t^2 / 2 is less than the function.
+    t = np.minimum(np.sqrt(2 * s), 1 - 2.0**-53)
+    while True:
+        slope = np.arctanh(t)
+        lower = np.minimum(t, t - (t * slope + np.log1p(-t * t) / 2 - s) / slope)
+        if not (lower < t).any():
+            return t
+        t = lower
+
+
+class NegativeExample(NamedTuple):
+    """Two items that no surrogate can tell apart: see `negative_example`."""
+
+    better: FloatArray
+    worse: FloatArray
+    distance: float
+    surrogate_excess: float
+    misranking_excess: float
+
+
+def negative_example(
+    epsilon: float,
+    scorers: LinearScorers | OneHiddenLayerScorers,
+    surrogate: str | MarginLoss,
+    *,
+    setting: str = "pairwise",
+    gamma: float = 0.0,
+) -> NegativeExample:
+    """Return two items so close that no surrogate can tell right order from wrong.
+
+    Parameters
+    ----------
+    epsilon : float
+        The scores of the items differ by less than this in the whole hypothesis set;
+        positive.
+    scorers : LinearScorers or OneHiddenLayerScorers
+        The hypothesis set.
+    surrogate : {"hinge", "exponential", "sigmoid", "logistic"} or MarginLoss
+        What would be minimised.
+    setting : {"pairwise", "bipartite"}, default="pairwise"
+        Whether the pair carries the label, or the items do.
+    gamma : float, default=0.0
+        Abstain from pairs at most so far apart.
+
+    Returns
+    -------
+    example : NegativeExample
+        ``better`` and ``worse``, of shape (1,): features of the two items, in the unit
+        ball; the better always wins. ``distance``: between the two. For the scorer
+        that is 0 everywhere, ``surrogate_excess`` and ``misranking_excess``: its risk
+        less the smallest of the hypothesis set.
+
+    Raises
+    ------
+    TypeError
+        If a parameter is not a number, or ``scorers`` is of another class.
+    ValueError
+        If ``epsilon`` is not positive and finite, ``gamma`` is negative, or a choice is
+        unknown.
+
+    See Also
+    --------
+    consistency_bound : Holds with abstention.
+
+    Notes
+    -----
+    From the proofs of Theorem 4.1 (pairwise) and Theorem 4.3 (bipartite) of Mao, Mohri
+    and Zhong (2023). The better item always wins, at most epsilon / 2 of scores apart.
+    The scorer that is 0 everywhere has the surrogate risk Phi(0), the best of the
+    hypothesis set Phi of the reach: the excess goes to 0 with epsilon. Its misranking
+    excess stays 1 (pairwise) or 1/2 (bipartite: a tie is half wrong). The 1 is that of
+    the ordered pair (better, worse) alone, of which equal scores prefer the second
+    item, by sgn(0) = +1; of the pair (worse, better) the same scorer makes no error,
+    and of both orders 1/2.
+
+    What follows is a theorem about hypothesis sets that contain 0, are equicontinuous
+    at an interior point of the space, and regular: some member orders any two different
+    items one way, and some the other. For a Phi that is non-increasing and continuous
+    at 0, every bound by a function f of the surrogate excess alone, non-decreasing and
+    continuous at 0, has f >= 1 (or 1/2) everywhere: it says nothing. Weights of bounded
+    norm make such sets. All continuous scorers together are not equicontinuous; the
+    bound does not cover them. With abstention from items that close both losses are
+    the price, and both excesses 0.
+
+    Examples
+    --------
+    >>> from skrank_abstain.distance import LinearScorers, negative_example
+    >>> example = negative_example(1e-3, LinearScorers(1.0), "hinge")
+    >>> round(example.surrogate_excess, 9), example.misranking_excess
+    (0.0005, 1.0)
+    >>> abstains = negative_example(1e-3, LinearScorers(1.0), "hinge", gamma=0.01)
+    >>> abstains.surrogate_excess, abstains.misranking_excess
+    (0.0, 0.0)
+    """
+    loss = check_surrogate(surrogate)
+    check_choice(setting, "setting", ("pairwise", "bipartite"))
+    slope = float(scorers.reach(1.0))
+    # Half, so that the scores differ by strictly less; items stay in the unit ball.
+    distance = min(check_positive(epsilon, "epsilon") / slope, 1.0) / 2
+    items = np.array([distance]), np.zeros(1)
+    # Abstained from: both losses are the price, whatever the scorer.
+    if distance <= check_gamma(gamma):
+        return NegativeExample(*items, distance, 0.0, 0.0)
+    best = minimal_conditional_risk(1.0, 0.0, scorers.reach(distance), loss)
+    excess = float(loss.value(0.0) - best)
+    return NegativeExample(
+        *items, distance, excess, 1.0 if setting == "pairwise" else 0.5
+    )

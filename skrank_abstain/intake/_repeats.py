@@ -312,7 +312,7 @@ def hash_rows(X: Any) -> BitArray | None:
     One pass: every value is mixed with the number of its column, and a row is the sum.
     """
     # Imported here, since importing numba takes long.
-    from skrank_abstain._kernels.hashing import add_row_hashes
+    from skrank_abstain._kernels.features import add_row_hashes
 
     total = np.zeros(X.shape[0], dtype=np.uint64)
     try:

@@ -8,14 +8,6 @@ Source: Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Rank
 NeurIPS 2023. arXiv:2304.03337.
 """
 
-from skrank_abstain.multilabel._classes import (
-    bin_rel,
-    empirical_rademacher_complexity,
-    littlestone_dimension,
-    loss_family_membership,
-    rademacher_bound,
-    vc_dimension,
-)
 from skrank_abstain.multilabel._files import load_label_ranking, load_mulan_arff
 from skrank_abstain.multilabel._learners import (
     OnlineExpertRun,
@@ -25,9 +17,15 @@ from skrank_abstain.multilabel._learners import (
     threshold_relabelling_learner,
 )
 from skrank_abstain.multilabel._losses import (
+    bin_rel,
+    empirical_rademacher_complexity,
     label_ranks,
+    littlestone_dimension,
+    loss_family_membership,
     multilabel_loss,
     multilabel_sample_losses,
+    rademacher_bound,
+    vc_dimension,
 )
 from skrank_abstain.multilabel._online import OnlineMultilabelRanker
 from skrank_abstain.multilabel._ranker import (

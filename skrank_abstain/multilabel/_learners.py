@@ -17,16 +17,18 @@ from sklearn.utils import check_random_state
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_fraction, check_vector
-from skrank_abstain.multilabel._classes import (
+from skrank_abstain.multilabel._losses import (
     TOLERANCE,
     Learner,
     RankingLoss,
     all_rankings,
+    check_between,
     check_class,
     check_codes,
     check_family,
     check_function,
     check_grades,
+    check_label_matrix,
     check_member,
     in_top,
     learned_row,
@@ -34,7 +36,6 @@ from skrank_abstain.multilabel._classes import (
     loss_table,
     number_of_losses,
 )
-from skrank_abstain.multilabel._losses import check_between, check_label_matrix
 from skrank_abstain.multilabel._online import exponential_weights
 
 #: Largest number of losses to compute for the check of the family.

@@ -304,7 +304,7 @@ def rows_by_place(values: FloatArray, queries: Queries) -> tuple[IntArray, IntAr
     if values.size <= _FEW_ITEMS:
         rows: IntArray = np.lexsort((-values, queries.codes))
     else:
-        from skrank_abstain._kernels.sorting import sort_within_queries
+        from skrank_abstain._kernels.outcomes import sort_within_queries
 
         _, rows = sort_within_queries(-values, queries.order, queries.offsets)
     place = np.arange(1, rows.size + 1) - np.repeat(queries.offsets[:-1], queries.sizes)

@@ -156,7 +156,7 @@ class Scores(Value):
 
         O(n log n), once. The score is left behind: pairs are decided by the value.
         """
-        from skrank_abstain._kernels.sorting import sort_within_queries
+        from skrank_abstain._kernels.outcomes import sort_within_queries
 
         if self.rows is not None:
             return self
@@ -596,7 +596,7 @@ def weigh_bins(
         Higher value preferred, tied, lower value preferred, and untied pairs of equal
         values.
     """
-    from skrank_abstain._kernels.bin_pairs import weigh_groups
+    from skrank_abstain._kernels.outcomes import weigh_groups
 
     here = scores.ascending
     return weigh_groups(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._validation import encode_qid, listed, shown
+from skrank_abstain._validation import encode_qid, listed, names_of_columns, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.intake import (
@@ -29,11 +29,6 @@ from skrank_abstain.partitions._engines import (
     Partitions,
     as_partitions,
     refuse_split_queries,
-)
-from skrank_abstain.partitions._rows import (
-    ModelColumns,
-    check_names,
-    check_same_columns,
     rows_of,
 )
 from skrank_abstain.scorers import (
@@ -418,3 +413,58 @@ def _over_designs(
     X = check_labelled_rows(ranker, X, y, ids, reader.groups)[0].X
     X, queries = _safe_indexing(X, rows), group_queries(codes, codes.size)
     return list(over_designs(task, scores, queries, X, wanted))
+
+
+@dataclass(frozen=True)
+class ModelColumns:
+    """The columns that a model was fitted on.
+
+    Attributes
+    ----------
+    names : list or None
+        None: the model has no names.
+    made_up : bool
+        Whether a library may have made them up, as ``Column_0``: a frame that lacks one
+        then has names of its own.
+    """
+
+    names: list[Any] | None
+    made_up: bool = False
+
+    def of(self, partition: Any) -> list[Any] | None:
+        """Return the feature columns of a partition; None for all others."""
+        columns = names_of_columns(partition) or []
+        lacks = self.names is not None and not set(self.names) <= set(columns)
+        return None if self.made_up and lacks else self.names
+
+
+def check_names(**names: Any) -> None:
+    """Refuse arrays and columns as ``label``, ``qid`` and the like: these are names."""
+    for name, value in names.items():
+        if not isinstance(value, Hashable) or hasattr(value, "shape"):
+            raise TypeError(
+                f"{name} must be the name of a column of frame, got a "
+                f"{type(value).__name__}."
+            )
+
+
+def check_same_columns(frame: Any, model: ModelColumns, *others: Any) -> None:
+    """Refuse a list whose frames differ in their features or in the order of these.
+
+    Where the model names its features, they are selected by name, and each partition
+    names the ones it lacks. ``others`` are columns that are no features.
+    """
+    first: list[Any] | None = None
+    for number, part in enumerate(frame if isinstance(frame, list) else ()):
+        X = part[0] if isinstance(part, tuple) and part else part
+        columns = names_of_columns(X)
+        if columns is None or model.of(X) is not None:
+            continue
+        found = [name for name in columns if name not in others]
+        first = first or found
+        if found != first:
+            raise ValueError(
+                "frame must have the same columns in every partition, in one order "
+                f"where the model knows no names, got {listed(found)} in partition "
+                f"{number} after {listed(first)}; select them alike from each."
+            )

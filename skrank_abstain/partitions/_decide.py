@@ -12,11 +12,14 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from skrank_abstain._validation import encode_qid, is_scalar, names_of_columns
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.pairs import Queries, Scores
-from skrank_abstain.partitions._engines import as_partitions, refuse_split_queries
-from skrank_abstain.partitions._rows import (
+from skrank_abstain.partitions._calibrate import (
     ModelColumns,
     check_names,
     check_same_columns,
+)
+from skrank_abstain.partitions._engines import (
+    as_partitions,
+    refuse_split_queries,
     rows_of,
 )
 from skrank_abstain.scorers import names_in_model

@@ -10,7 +10,8 @@ import pickle
 import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from skrank_abstain._kernels import IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._kernels.threads import one_thread
-from skrank_abstain._validation import encode_qid, names_of_columns, refuse_lazy, shown
-from skrank_abstain.partitions._rows import (
-    find_split_query,
-    require_columns,
-    rows_of,
-    runs_of,
+from skrank_abstain._validation import (
+    encode_qid,
+    listed,
+    names_of_columns,
+    refuse_lazy,
+    shown,
 )
 
 _ENGINES = {
@@ -398,8 +399,7 @@ def _keys(file: Any) -> dict[str, Any]:
     """Return the columns in the names of folders, as in ``day=2``."""
     import pyarrow.dataset as pds
 
-    keys: dict[str, Any] = pds.get_partition_keys(file.partition_expression)
-    return keys
+    return dict(pds.get_partition_keys(file.partition_expression))
 
 
 def _batches_of(file: Any, schema: Any) -> Iterator[Any]:
@@ -613,3 +613,129 @@ def _plain(error: Exception) -> Exception:
         if isinstance(error, kind):
             return kind(str(error))
     return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def rows_of(
+    partition: Any, *, label: Any, qid: Any, features: list[Any] | None
+) -> tuple[Any, Any, Any]:
+    """Take the columns of a partition apart.
+
+    Parameters
+    ----------
+    partition : data frame or tuple (X, y, qid)
+        A tuple is returned as it is.
+    label, qid : str or None
+        Names of columns of a frame; None for tuples, and for columns not wanted.
+    features : list of str or None
+        None: all columns but label and qid.
+
+    Returns
+    -------
+    X : frame, or ndarray of shape (n_items, n_features), float64
+        An array where the only feature is a column of vectors.
+    y : None or ndarray of shape (n_items,)
+    qid : None or ndarray of shape (n_items,)
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or there twice, a tuple comes with names of columns, or
+        vectors differ in length.
+    """
+    if isinstance(partition, tuple):
+        if label is not None or qid is not None:
+            raise ValueError(
+                "frame must hold frames, not tuples (X, y, qid), to have columns by "
+                f"name, got {label!r} and {qid!r}."
+            )
+        return partition
+    columns = names_of_columns(partition) or []
+    others = [name for name in (label, qid) if name is not None]
+    if features is None:
+        features = [name for name in columns if name not in others]
+    require_columns([*others, *features], columns)
+    y, ids = (
+        None if name is None else np.asarray(partition[name]) for name in (label, qid)
+    )
+    # The columns of a pyarrow Table are the data, and a method selects them.
+    table = hasattr(partition, "column_names")
+    X = partition.select(features) if table else partition[features]
+    if len(features) == 1 and X.shape[0]:
+        cells = np.asarray(partition[features[0]])
+        if np.ndim(cells[0]):
+            X = _stacked(cells, features[0])
+    return X, y, ids
+
+
+def require_columns(
+    names: Iterable[Any], columns: Iterable[Any], where: str = "every partition"
+) -> None:
+    """Refuse names of columns that a frame lacks or has more than once."""
+    times = Counter(columns)
+    for name in names:
+        if times[name] != 1:
+            raise ValueError(
+                f"frame must have one column {name!r} in {where}, got "
+                f"{times[name]} of that name; its columns are {listed(times)}."
+            )
+
+
+def _stacked(cells: NDArray[Any], name: Any) -> FloatArray:
+    """Return the vectors in the cells of a column as rows."""
+    shapes = {np.shape(cell) for cell in cells}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"frame must have vectors of one length in the column {name!r}, got cells "
+            f"of the shapes {listed(sorted(shapes))}."
+        )
+    return np.array([np.asarray(cell, dtype=np.float64) for cell in cells])
+
+
+def runs_of(qid: Any, n_items: int) -> tuple[NDArray[Any], IntArray]:
+    """Return the runs of consecutive rows of one query.
+
+    Returns
+    -------
+    ids : ndarray of shape (n_runs,)
+        The query of each run; a query whose rows lie apart has several.
+    starts : ndarray of shape (n_runs,), int64
+        The first row of each run.
+    """
+    codes, values = encode_qid(qid, n_items)
+    starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])[:n_items])
+    return values[codes[starts]], starts
+
+
+def find_split_query(
+    ids_by_partition: Sequence[NDArray[Any]],
+) -> tuple[Any, int, int] | None:
+    """Return the first id that repeats, and the partitions it lies in; None if unique.
+
+    Both partitions are the same if one has the id twice. Ids of several types are told
+    apart as Python does. O(n log n) by sorting if all are numbers of one kind, O(n) by
+    hashing otherwise.
+    """
+    some = [ids for ids in ids_by_partition if ids.size]
+    kinds = {ids.dtype.kind for ids in some}
+    # Integers beside floats, or signed beside unsigned ones, would be rounded.
+    if len(kinds) == 1 and kinds <= set("iufmM"):
+        codes = np.unique(np.concatenate(some), return_inverse=True)[1]
+    else:
+        seen: dict[Hashable, int] = {}
+        values = (value for ids in some for value in _python_values(ids))
+        codes = np.array([seen.setdefault(value, len(seen)) for value in values], int)
+    order = np.argsort(codes, kind="stable")
+    again = order[1:][codes[order[1:]] == codes[order[:-1]]]
+    if again.size == 0:
+        return None
+    second = again.min()
+    both = int(np.argmax(codes == codes[second])), int(second)
+    ends = np.cumsum([ids.size for ids in ids_by_partition])
+    one, other = np.searchsorted(ends, both, side="right").tolist()
+    place = second - (ends[other] - ids_by_partition[other].size)
+    return _python_values(ids_by_partition[other][place : place + 1])[0], one, other
+
+
+def _python_values(ids: NDArray[Any]) -> list[Any]:
+    # `tolist()` turns dates of some units into bare integers.
+    return list(ids) if ids.dtype.kind in "mM" else ids.tolist()

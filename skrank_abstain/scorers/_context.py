@@ -98,7 +98,7 @@ def query_context(X: FloatArray, queries: Queries) -> FloatArray:
     queries, not even in their last bits: sorted values are summed.
     """
     from skrank_abstain._kernels.features import compare_within
-    from skrank_abstain._kernels.sorting import sort_within_queries
+    from skrank_abstain._kernels.outcomes import sort_within_queries
 
     n_items, n_features = X.shape
     context = np.empty((n_items, 2 * n_features + 1))

@@ -8,14 +8,13 @@ from skrank_abstain.selection._calibration import (
     Groups,
     Rule,
     RuleText,
+    check_largest_query,
     check_rule,
     fit_calibration,
     fit_values,
     risk_engine,
 )
-from skrank_abstain.selection._certified_risk import CertifiedRisk
 from skrank_abstain.selection._engine import (
-    CellRegion,
     Decides,
     DecisionArrays,
     Region,
@@ -34,9 +33,13 @@ from skrank_abstain.selection._places import (
     first_place_results,
     place_results,
 )
-from skrank_abstain.selection._rules import Coverage, GuaranteedCoverage, Price
+from skrank_abstain.selection._rules import (
+    CertifiedRisk,
+    Coverage,
+    GuaranteedCoverage,
+    Price,
+)
 from skrank_abstain.selection._tally import PairTotals, RiskProfile, Tally
-from skrank_abstain.selection._weighting import check_largest_query
 
 __all__ = [
     "Coverage",

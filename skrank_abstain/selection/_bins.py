@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -140,13 +141,11 @@ class BinEngine(RiskEngine):
         last = np.searchsorted(self._places(margin_of)[1], risk, side="right") - 1
         return BinRegion(risk, int(last), margin_of=margin_of)
 
-    def surest(
-        self, scores: Scores, rank: int, *, kappa: float = 1.0, seed: int = 0
-    ) -> BinRegion:
+    def surest(self, scores: Scores, rank: int) -> BinRegion:
         place, risks = self._places()
         mass = np.bincount(place[self._upper], self._pooled(scores).sum(axis=1))
         last = int(np.searchsorted(np.cumsum(mass), rank))
-        return BinRegion(float(risks[last]), last, kappa, seed)
+        return BinRegion(float(risks[last]), last)
 
     def _pooled(self, scores: Scores) -> FloatArray:
         """Count the pairs of each two bins, by outcome, (n_pairs_of_bins, 4)."""
@@ -157,8 +156,7 @@ class BinEngine(RiskEngine):
             group[self._upper] = number = np.arange(self._upper[0].size)
             table = self._model.edges_, group, number.size, self._tolerance
             known[self] = weigh_bins(scores, *table)[0]
-        counts: FloatArray = known[self]
-        return counts
+        return np.asarray(known[self])
 
     def _nearness(self) -> FloatArray:
         """Return an order of the pairs of bins of equal risk, the surest first.
@@ -214,22 +212,13 @@ class BinEngine(RiskEngine):
     ) -> DecisionArrays:
         from skrank_abstain._kernels.filling import settle_bins
 
-        n_pairs, bins = pairs.left.size, self._model.bins(values)
+        n_pairs = pairs.left.size
         place, label = np.empty((2, n_pairs), dtype=np.int64)
         risk, proba = np.empty(n_pairs), np.empty((n_pairs, 3))
-        settle_bins(
-            *pairs[:3],
-            bins,
-            self._tolerance,
-            self._places(region.margin_of)[0],
-            self._label,
-            self._risk,
-            self._proba,
-            place,
-            label,
-            risk,
-            proba,
-        )
+        arrays: list[Any] = [*pairs[:3], self._model.bins(values), self._tolerance]
+        arrays += [self._places(region.margin_of)[0], self._label, self._risk]
+        arrays += [self._proba, place, label, risk, proba]
+        settle_bins(*arrays)
         accepted = place <= region.last
         if region.kappa < 1:
             accepted = draw_boundary(region.weight(place), region.seed, pairs)

@@ -565,3 +565,27 @@ def check_rule(rule: Any, *, example: str, optional: bool = False) -> Rule:
             f"{kind.__name__}."
         )
     return rule
+
+
+def check_largest_query(largest: int, largest_query: int | None) -> None:
+    """Refuse a query that is larger than a promise about pairs allows.
+
+    Parameters
+    ----------
+    largest : int
+        Items of the largest query.
+    largest_query : int or None
+        None allows any size.
+
+    Raises
+    ------
+    ValueError
+        If ``largest`` exceeds ``largest_query``.
+    """
+    if largest_query is not None and largest > largest_query:
+        raise ValueError(
+            f"X must hold queries of at most largest_query={largest_query} items, got "
+            f"one of {largest}: the promise weighs pairs and covers no larger query. "
+            "Rank it by predict and leave its pairs to a person, or fit with a larger "
+            "largest_query."
+        )

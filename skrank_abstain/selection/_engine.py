@@ -218,14 +218,10 @@ class RiskEngine(ABC):
         """
 
     @abstractmethod
-    def surest(
-        self, scores: Scores, rank: int, *, kappa: float = 1.0, seed: int = 0
-    ) -> Region:
+    def surest(self, scores: Scores, rank: int) -> Region:
         """Return the region of the ``rank`` surest pairs.
 
-        Pairs of equal risk are ordered by gap, the surer side first. A pair as sure as
-        the last one is accepted with the probability ``kappa``, by draws that depend on
-        ``seed``.
+        Pairs of equal risk are ordered by gap, the surer side first.
         """
 
     def tally(

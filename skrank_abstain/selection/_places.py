@@ -28,8 +28,7 @@ def middle_places(items: Scores) -> FloatArray:
         By position. O(n log n) for n items.
     """
     level = np.unique(items.value, return_inverse=True)[1]
-    places: FloatArray = true_places(level, items.offsets).mean(axis=1)
-    return places
+    return np.asarray(true_places(level, items.offsets).mean(axis=1))
 
 
 def own_places(items: Scores) -> IntArray:
@@ -59,8 +58,7 @@ def place_shares(items: Scores) -> FloatArray:
         `confident_places` with this margin holds: their places, rounded, touch those
         that their relevance leaves open. Novel items count as held.
     """
-    shares: FloatArray = by_query(items, _shares_of, 4096)[0].sum(axis=0)
-    return shares
+    return np.asarray(by_query(items, _shares_of, 4096)[0].sum(axis=0))
 
 
 def _shares_of(items: Scores) -> tuple[FloatArray]:

@@ -1,25 +1,49 @@
-"""Rules that go by a coverage or by a price."""
+"""Rules that go by a coverage, by a price, or by a certified bound on wrong orders.
 
+A promise about new queries weighs each query alike, or each pair.
+"""
+
+import math
 from dataclasses import KW_ONLY, dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from skrank_abstain._validation import check_fraction, check_quantile, check_real
+from skrank_abstain._kernels import FloatArray
+from skrank_abstain._validation import (
+    ZERO_ONE_LOSS,
+    check_choice,
+    check_fraction,
+    check_positive_int,
+    check_quantile,
+    check_real,
+    name_of_loss,
+    shown,
+)
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.concentration import hierarchical_quantile
+from skrank_abstain.concentration import (
+    advise_on_certification,
+    certify_risk,
+    choose_start,
+    hierarchical_quantile,
+    paired_ratio_test,
+    warn_of_delta,
+)
 from skrank_abstain.selection._calibration import (
     FEWEST_QUERIES,
     Calibration,
     Rule,
     RuleText,
+    check_largest_query,
 )
 from skrank_abstain.selection._engine import Region, at_thresholds, cells_of
-from skrank_abstain.selection._weighting import (
-    check_weighting,
-    coverage_both_ways,
-    most_pairs,
-    warn_of_difference,
-)
+
+#: `fit` warns where one of the two weightings exceeds the other by more than this.
+_MOST_EXCESS = 0.5
+#: Level at which the difference must not be chance.
+_LEVEL = 0.05
+#: A ratio by query and by pair, and whether they differ: see `both_ways`.
+BothWays: TypeAlias = tuple[float, float, bool]
 
 
 @dataclass(frozen=True)
@@ -213,12 +237,17 @@ class GuaranteedCoverage(Rule):
         return engine.below(min(found, engine.highest))
 
     def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
-        found = coverage_both_ways(calibration, region)
+        found = self._on_calibration(calibration, region)
         warn_of_difference("coverage", self.weighting, found)
+
+    def _on_calibration(self, calibration: Calibration, region: Region) -> BothWays:
+        """Return the coverage of the calibration pairs."""
+        accepted, pairs = calibration.accepted_by_query(region)
+        return both_ways(accepted, pairs, pairs)
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
         region = calibration.engine.below(threshold)
-        by_query, by_pair, _ = coverage_both_ways(calibration, region)
+        by_query, by_pair, _ = self._on_calibration(calibration, region)
         promised = (
             "A random pair of a new query is decided with a probability of at least "
             f"{self.coverage:g}, each query counting alike"
@@ -278,3 +307,301 @@ class Price(Rule):
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
         return RuleText("the price of one abstention")
+
+
+@dataclass(frozen=True)
+class CertifiedRisk(Rule):
+    """Accept as many pairs as a certified bound on wrong orders allows, or none.
+
+    Parameters
+    ----------
+    max_risk : float
+        The bound: on the discordance, between 0 and 1, where a coin has .5; or on the
+        mean loss of accepted pairs, between 0 and the largest loss.
+    delta : float, default=0.1
+        Probability that the bound fails, in (0, 1).
+    bound : {"discordance", "loss"}, default="discordance"
+        What is bounded. The discordance: of the accepted pairs that truly differ, the
+        share in the wrong order; a tie called on such a pair counts one half. Or the
+        loss per accepted pair, which is low wherever most pairs are ties, also for a
+        coin.
+    tuning_size : float, default=0.15
+        Share of the calibration queries that fit the tie model, in (0, 1).
+    weighting : {"queries", "pairs"}, default="queries"
+        What counts alike in the risk that is bounded: E[w_q / D_q] / E[d_q / D_q] over
+        queries, D_q the pairs of a query that differ, d_q the accepted ones of them and
+        w_q those in the wrong order (0 / 0 = 0); or E[w_q] / E[d_q]. For the loss
+        E[e_q / N_q] / E[a_q / N_q], e_q the loss of the accepted pairs, a_q their
+        number and N_q that of all pairs; or E[e_q] / E[a_q].
+    largest_query : int, default=None
+        For ``weighting="pairs"``: items of the largest query that may come, at least 2.
+        Larger ones are refused, at ``fit`` and later.
+
+    Notes
+    -----
+    For the discordance pairs are accepted by the margin p - max_risk d, p the
+    probability of the opposite order and d that the pair differs: by how much the pair
+    is expected to break the bound. A pair that is probably tied is not worth an order.
+
+    For pairs, with M the pairs of the largest query, the mean of (w_q - max_risk d_q) /
+    M is tested instead of that of (w_q - max_risk d_q) / D_q. The further the sizes of
+    the queries spread, the fewer of them decide the test, and the less is certified.
+
+    Examples
+    --------
+    >>> from skrank_abstain.selection import CertifiedRisk
+    >>> rule = CertifiedRisk(0.3, weighting="pairs", largest_query=50)
+    >>> rule.delta, rule.bound, rule.weighting
+    (0.1, 'discordance', 'pairs')
+    """
+
+    max_risk: float
+    _: KW_ONLY
+    delta: float = 0.1
+    bound: str = "discordance"
+    tuning_size: float = 0.15
+    weighting: str = "queries"
+    largest_query: int | None = None
+
+    def __post_init__(self) -> None:
+        check_fraction(self.delta, "delta")
+        check_fraction(self.tuning_size, "tuning_size")
+        check_real(self.max_risk, "max_risk")
+        check_choice(self.bound, "bound", ("discordance", "loss"))
+        check_weighting(self.weighting, self.largest_query)
+
+    def check(self, loss: FloatArray) -> None:
+        largest, what = float(loss.max()), "the largest loss"
+        if self.bound == "discordance":
+            largest, what = 1.0, "where all orders are wrong"
+        if not 0 < float(self.max_risk) < largest:
+            raise ValueError(
+                f"max_risk must be between 0 and {largest:g}, {what}, both "
+                f"excluded, got {self.max_risk!r}."
+            )
+
+    @property
+    def _margin_of(self) -> float | None:
+        """The bound whose margins are compared with the threshold."""
+        if self.bound == "loss":
+            return None
+        # Of a larger bound than a coin's, a tie that surely differs would be the best.
+        return min(float(self.max_risk), 0.5)
+
+    def select(self, calibration: Calibration) -> Region:
+        warn_of_delta(self.delta)
+        self._warn_of_coin(calibration)
+        largest = 1.0 if self.bound == "discordance" else float(calibration.loss.max())
+        max_risk, margin_of = float(self.max_risk) / largest, self._margin_of
+        most = most_pairs(calibration, self.largest_query)
+        thresholds, tuned, rest = calibration.loss_tables(margin_of, most)
+        # Betting goes through the queries one by one, so their order must be random.
+        order = np.random.default_rng(calibration.seed).permutation(rest[0].shape[0])
+        groups = calibration.groups
+        found = certify_risk(
+            rest[0][order],
+            rest[1][order],
+            choose_start(*tuned, max_risk=max_risk),
+            max_risk=max_risk,
+            delta=self.delta,
+            groups=None if groups is None else groups.code[order],
+        )
+        if found is not None:
+            return calibration.engine.below(float(thresholds[found]), margin_of)
+        counts = calibration.group_counts()
+        besides = ""
+        if self.bound == "loss" and np.array_equal(calibration.loss, ZERO_ONE_LOSS):
+            besides = " If only a wrong order is an error, pass loss='misranking'."
+        hint = advise_on_certification(
+            max_risk, self.delta, counts, tuned, besides=besides
+        )
+        warn_user(
+            f"No threshold could be certified for max_risk={self.max_risk:g} at "
+            f"delta={self.delta:g} on {order.size} queries: every pair is abstained "
+            f"on. {hint}"
+        )
+        return calibration.engine.below(-np.inf, margin_of)
+
+    def _warn_of_coin(self, calibration: Calibration) -> None:
+        """Warn where the bound allows what a coin gets."""
+        if self.max_risk >= (coin := self._coin(calibration)):
+            remedy = "a lower max_risk"
+            if self.bound == "loss":
+                remedy += " or bound='discordance', where a coin has 0.5 on any data"
+            warn_user(
+                f"max_risk={self.max_risk:g} promises next to nothing: a coin that "
+                f"orders every certification pair has a {self._what} of {coin:.3g}. "
+                f"Pass {remedy}."
+            )
+
+    def _coin(self, calibration: Calibration) -> float:
+        """Return the risk of a coin that orders every certification pair."""
+        if self.bound == "discordance":
+            return 0.5
+        every = calibration.engine.below(calibration.engine.highest)
+        totals = calibration.totals(every, calibration.items)
+        found = both_ways(totals.coin_loss, totals.accepted, totals.pairs)
+        return found[self.weighting == "pairs"]
+
+    @property
+    def _what(self) -> str:
+        return "discordance" if self.bound == "discordance" else "selective risk"
+
+    def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
+        found = self._on_calibration(calibration, region)
+        warn_of_difference(self._what, self.weighting, found)
+
+    def _on_calibration(self, calibration: Calibration, region: Region) -> BothWays:
+        """Return the risk of the certification pairs that the bound is about."""
+        totals = calibration.totals(region, calibration.items)
+        if self.bound == "loss":
+            return both_ways(totals.loss, totals.accepted, totals.pairs)
+        return both_ways(totals.discordant, totals.unlike, totals.pairs - totals.tied)
+
+    def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
+        bound, sure, what = f"{self.max_risk:g}", f"{1 - self.delta:g}", self._what
+        n_tuning = 0 if calibration.tuning is None else calibration.tuning.n_queries
+        tested = (
+            f"\n- test: betting with max_risk = {bound} and delta = "
+            f"{self.delta:g}, on {calibration.items.n_queries} certification queries "
+            f"({calibration.items.n_pairs} pairs) that were used for nothing else; "
+            f"{n_tuning} others fitted the tie model and chose where the search starts"
+        )
+        if self.delta >= 0.5:
+            tested += "\n- WARNING: with this delta the bound may fail as often as not"
+        counts = calibration.group_counts()
+        if None not in counts:
+            listed = ", ".join(f"{name} ({n} queries)" for name, n in counts.items())
+            tested += f"\n- groups: {listed}; the bound is for each of them at once"
+        alike = "pair" if self.weighting == "pairs" else "query"
+        if self.largest_query is not None:
+            most = self.largest_query
+            tested += f"\n- queries of more than {most} items are refused"
+        if threshold == -np.inf:
+            nothing = "NOT CERTIFIED. Nothing is decided, so nothing is promised."
+            done = f"no threshold was certified for a {what} of {bound}"
+            return RuleText(done, nothing + tested)
+        region = calibration.engine.below(threshold, self._margin_of)
+        by_query, by_pair, _ = self._on_calibration(calibration, region)
+        meaning = (
+            f"the mean loss of the decided pairs (loss {name_of_loss(calibration.loss)}"
+        )
+        if (coin := self._coin(calibration)) <= self.max_risk:
+            meaning += "; A COIN KEEPS THIS BOUND, so that orders may be worth nothing"
+        meaning += f"; a coin that orders every certification pair has {coin:.4f})"
+        if self.bound == "discordance":
+            meaning = (
+                "of the decided pairs that truly differ, the share in the wrong order "
+                "(a tie called on such a pair counts one half; a coin has 0.5)"
+            )
+        return RuleText(
+            f"certified: {what} at most {bound} with a probability of at least {sure}, "
+            f"each {alike} counting alike",
+            f"CERTIFIED. With a probability of at least {sure}, over the draw of the "
+            f"certification queries, the {what} on new queries is at most {bound}: "
+            f"{meaning}, each {alike} counting alike.{tested}"
+            f"\n- on the certification queries the {what} was {by_query:.4f}, each "
+            f"query counting alike, and {by_pair:.4f}, each pair counting alike"
+            f"\n- on labelled data see the row of the {what} in which each {alike} "
+            "counts alike; others may lie on the other side of the bound",
+        )
+
+
+def check_weighting(weighting: str, largest_query: int | None) -> None:
+    """Refuse a weighting that is unknown, or has no largest query where it needs one.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming ``weighting`` or ``largest_query``.
+    """
+    check_choice(weighting, "weighting", ("queries", "pairs"))
+    if weighting == "pairs":
+        if largest_query is None:
+            raise ValueError(
+                "largest_query must be given with weighting='pairs', got None: pass "
+                "the number of items of the largest query that may ever come. A "
+                "promise about pairs cannot cover queries of any size."
+            )
+        check_positive_int(largest_query, "largest_query", minimum=2)
+    elif largest_query is not None:
+        raise ValueError(
+            "largest_query must go with weighting='pairs', got "
+            f"{shown(largest_query)} and weighting='queries', which allows queries of "
+            "any size."
+        )
+
+
+def most_pairs(calibration: Calibration, largest_query: int | None) -> float | None:
+    """Return the pairs of the largest query that is allowed; None for any size.
+
+    Raises
+    ------
+    ValueError
+        If a query is larger, or pairs are given one by one, without their items.
+    """
+    if largest_query is None:
+        return None
+    for items in (calibration.tuning or calibration.items, calibration.items):
+        if items.unit is not None:
+            raise ValueError(
+                "weighting must be 'queries' for comparisons, got 'pairs': new "
+                "comparisons come one by one, and nothing says how many a query has."
+            )
+        # n items have n (n - 1) / 2 pairs.
+        largest = (1 + math.isqrt(1 + 8 * int(items.pair_counts.max(initial=0)))) // 2
+        check_largest_query(largest, largest_query)
+    return largest_query * (largest_query - 1) / 2
+
+
+def both_ways(part: FloatArray, whole: FloatArray, pairs: FloatArray) -> BothWays:
+    """Return a ratio of totals, each query and each pair counting alike.
+
+    Parameters
+    ----------
+    part, whole, pairs : ndarray of shape (n_queries,), float64
+        Totals by query, such as losses, accepted pairs and all pairs.
+
+    Returns
+    -------
+    by_query, by_pair : float
+        NaN where the wholes sum to zero.
+    differ : bool
+        Whether one exceeds the other by more than half, and not by chance (5 %).
+    """
+    some = pairs > 0
+    part, whole, pairs = part[some], whole[some], pairs[some]
+    by_query, by_pair = np.nan, np.nan
+    if whole.sum() > 0:
+        by_query = float((part / pairs).sum() / (whole / pairs).sum())
+        by_pair = float(part.sum() / whole.sum())
+    low, high = sorted([by_query, by_pair])
+    differ = high > (1 + _MOST_EXCESS) * low
+    if differ:
+        test = paired_ratio_test(part, whole, part / pairs, whole / pairs)
+        differ = test.pvalue <= _LEVEL
+    return by_query, by_pair, differ
+
+
+def warn_of_difference(what: str, weighting: str, found: BothWays) -> None:
+    """Warn where the weightings differ by more than half.
+
+    Parameters
+    ----------
+    what : str
+        "discordance", "selective risk" or "coverage".
+    weighting : {"queries", "pairs"}
+        That of the promise.
+    found : tuple
+        As `both_ways` returns it.
+    """
+    by_query, by_pair, differ = found
+    if differ:
+        by_pairs = weighting == "pairs"
+        one, other = ("pair", "queries") if by_pairs else ("query", "pairs")
+        warn_user(
+            f"On the calibration data the {what} is {by_query:.3f}, each query "
+            f"counting alike, and {by_pair:.3f}, each pair counting alike: query size "
+            f"goes with it. The promise counts each {one} alike (weighting="
+            f"{weighting!r}); for a promise about {other} see weighting={other!r}."
+        )

@@ -10,9 +10,7 @@ from sklearn.base import clone
 from skrank_abstain._validation import check_choice, shown
 from skrank_abstain.tie_models._difference_models import (
     BradleyTerry,
-    Davidson,
     IsotonicDifference,
-    RaoKupper,
     ThurstoneMosteller,
 )
 from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance, over_designs

@@ -563,8 +563,7 @@ class MonotoneCurve(Value):
         high = np.minimum(low + 1, self.x.size - 1)
         width = np.where(high > low, self.x[high] - self.x[low], 1.0)
         way = (inside - self.x[low]) / width
-        value: FloatArray = self.y[low] + way * (self.y[high] - self.y[low])
-        return value
+        return np.asarray(self.y[low] + way * (self.y[high] - self.y[low]))
 
 
 def fit_monotone(

@@ -350,5 +350,4 @@ def _query_means(scores: FloatArray, queries: Queries) -> FloatArray:
 
 def _as_logit(share: FloatArray) -> FloatArray:
     """Return the logit of an expected grade in [0, 1], kept finite."""
-    finite: FloatArray = logit(np.clip(share, _INSIDE, 1 - _INSIDE))
-    return finite
+    return np.asarray(logit(np.clip(share, _INSIDE, 1 - _INSIDE)))

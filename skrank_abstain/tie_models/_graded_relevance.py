@@ -191,8 +191,7 @@ class GradedRelevance(BinModel):
 
     def centres(self, values: FloatArray) -> FloatArray:
         """Return the mean of the bin of each value, which stands for it in a table."""
-        centres: FloatArray = self._centres[self.bins(values)]
-        return centres
+        return np.asarray(self._centres[self.bins(values)])
 
     def _grade_proba(self, values: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):  # the grade of such a value is certain

@@ -422,8 +422,7 @@ class BinModel(TieModel):
         return np.searchsorted(self.edges_, values, side="right").astype(np.int64)
 
     def _proba(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        proba: FloatArray = self.table_[self.bins(left), self.bins(right)]
-        return proba
+        return np.asarray(self.table_[self.bins(left), self.bins(right)])
 
 
 def check_spread(scores: FloatArray) -> None:

@@ -6,7 +6,8 @@ from doubles import FirstColumn
 from sklearn.exceptions import NotFittedError
 
 from skrank_abstain import BALToR, PairwiseRankerClassifier
-from skrank_abstain.concentration import _intervals, coverage_interval
+from skrank_abstain import concentration as room
+from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.datasets import make_ranking
 
 
@@ -30,7 +31,7 @@ def test_it_is_as_wide_as_the_linearised_error_of_two_ratios(monkeypatch):
     low, high = coverage_interval(accepted, pairs, seed=0)
     assert high - coverage == pytest.approx(1.96 * error, rel=0.08)
     assert coverage - low == pytest.approx(1.96 * error, rel=0.08)
-    monkeypatch.setattr(_intervals, "_CONFIDENCE", 0.5)
+    monkeypatch.setattr(room, "_CONFIDENCE", 0.5)
     narrow = coverage_interval(accepted, pairs, seed=0)
     assert np.ptp(narrow) == pytest.approx(2 * 0.674 * error, rel=0.1)
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from skrank_abstain import concentration as room
 from skrank_abstain.concentration import (
-    _intervals,
     cluster_bootstrap,
     paired_ratio_test,
     ratio_interval,
@@ -199,7 +199,7 @@ def test_tables_and_curves(columns):
 def test_blocks_draw_the_same(monkeypatch):
     correct, accepted = correct_and_accepted(np.random.default_rng(2), 20)
     whole = bootstrapped(correct, accepted, random_state=3)
-    monkeypatch.setattr(_intervals, "_BLOCK", 130)
+    monkeypatch.setattr(room, "_BLOCK", 130)
     assert bootstrapped(correct, accepted, random_state=3) == whole
 
 

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.optimize import brentq, minimize
 
 from skrank_abstain.distance import Exponential, Hinge, Logistic, Sigmoid
-from skrank_abstain.distance._descent import (
+from skrank_abstain.distance._constrained import (
     DUAL,
     LinearProblem,
     Network,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kernels.grouped import EXAMPLES, random_queries
 
 from skrank_abstain._kernels import threads as _threads
-from skrank_abstain._kernels.bin_pairs import weigh_groups
+from skrank_abstain._kernels.outcomes import weigh_groups
 
 
 def reference(values, bins, grades, weights, offsets, group, n_groups, tolerance):

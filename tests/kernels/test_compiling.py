@@ -27,13 +27,13 @@ print(bool(stats.cache_path), sum(stats.cache_hits.values()))
 # Every kernel once; sums and differences overflow here and there.
 EVERYTHING = """
 import numpy as np
-from skrank_abstain._kernels.bin_pairs import weigh_groups
+from skrank_abstain._kernels.outcomes import weigh_groups
 from skrank_abstain._kernels.closing import ranks_of_bins, ranks_of_orders
 from skrank_abstain._kernels.filling import fill_pairs, settle_bins
 from skrank_abstain._kernels.gaps import count_within, differences_between, rank_bounds
 from skrank_abstain._kernels.histogram import outcome_histogram
 from skrank_abstain._kernels.outcomes import count_outcomes
-from skrank_abstain._kernels.sorting import sort_within_queries
+from skrank_abstain._kernels.outcomes import sort_within_queries
 
 raw = np.array([1.5, -0.0, 1.7e308, 1.0, -1.7e308, *np.linspace(0, 3, 60)])
 grades = np.arange(raw.size) % 40

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skrank_abstain._kernels.hashing import add_row_hashes
+from skrank_abstain._kernels.features import add_row_hashes
 from skrank_abstain._kernels.mixing import mix
 
 

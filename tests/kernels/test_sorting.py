@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernels.grouped import EXAMPLES, grouped
 
-from skrank_abstain._kernels.sorting import sort_within_queries
+from skrank_abstain._kernels.outcomes import sort_within_queries
 
 
 def expected_rows(scores, order, offsets):

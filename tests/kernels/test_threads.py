@@ -10,8 +10,7 @@ from numba import config
 from skrank_abstain._kernels import threads as _threads
 from skrank_abstain._kernels.gaps import count_within, differences_between, rank_bounds
 from skrank_abstain._kernels.histogram import outcome_histogram
-from skrank_abstain._kernels.outcomes import count_outcomes
-from skrank_abstain._kernels.sorting import sort_within_queries
+from skrank_abstain._kernels.outcomes import count_outcomes, sort_within_queries
 from skrank_abstain._kernels.threads import one_thread
 
 DATA = random_queries(30 if config.DISABLE_JIT else 300, 60, None)

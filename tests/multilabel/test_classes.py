@@ -30,7 +30,7 @@ from skrank_abstain.multilabel import (
     rademacher_bound,
     vc_dimension,
 )
-from skrank_abstain.multilabel._classes import family_loss
+from skrank_abstain.multilabel._losses import family_loss
 
 
 def family_case(name):

@@ -15,8 +15,8 @@ from skrank_abstain.multilabel import (
     online_expert_run,
     online_threshold_run,
 )
-from skrank_abstain.multilabel._classes import all_rankings, least_loss_learner
 from skrank_abstain.multilabel._learners import majority_answers
+from skrank_abstain.multilabel._losses import all_rankings, least_loss_learner
 from skrank_abstain.multilabel._online import exponential_weights
 
 

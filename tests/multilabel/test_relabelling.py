@@ -19,7 +19,7 @@ from skrank_abstain.multilabel import (
     agnostic_relabelling_learner,
     threshold_relabelling_learner,
 )
-from skrank_abstain.multilabel._classes import all_rankings
+from skrank_abstain.multilabel._losses import all_rankings
 
 # Rankings: Algorithms 1 and 5
 

@@ -13,7 +13,7 @@ from multilabel.definitions import (
     sum_loss,
 )
 
-from skrank_abstain.multilabel._classes import all_rankings
+from skrank_abstain.multilabel._losses import all_rankings
 
 
 def top_label_loss(y_true, y_score):

@@ -11,8 +11,8 @@ from selection.engines import pairs_with
 from strategies import FixedModel, losses, models, scores
 
 from skrank_abstain.pairs import every_outcome, group_queries, largest_gap
-from skrank_abstain.selection import _gap_curve
-from skrank_abstain.selection._gap_curve import RiskCurve, cuts_at_rank
+from skrank_abstain.selection import _gaps
+from skrank_abstain.selection._gaps import RiskCurve, cuts_at_rank
 
 ZERO_ONE = 1 - np.eye(3)
 
@@ -60,7 +60,7 @@ def test_every_rank(limit, model, loss, s, data):
     curve = RiskCurve(model, loss, every.max())
     rank = data.draw(st.integers(1, every.size))
     items = scored(s, group_queries(None, s.size), np.zeros(s.size))
-    with mock.patch.object(_gap_curve, "COLLECT", limit):
+    with mock.patch.object(_gaps, "COLLECT", limit):
         found = check(curve, items, every, rank)
         other = check(curve, pairs_with(every), every, rank)
     assert found.risk == pytest.approx(other.risk, abs=1e-12)
@@ -80,7 +80,7 @@ def test_many_pairs_of_many_queries(param, rounded):
     )
     for rank in (1, 2, every.size // 7, every.size // 2, every.size - 1, every.size):
         whole = check(curve, items, every, rank)
-        with mock.patch.object(_gap_curve, "COLLECT", 500):
+        with mock.patch.object(_gaps, "COLLECT", 500):
             assert check(curve, items, every, rank).gap == whole.gap
 
 

@@ -7,8 +7,7 @@ from selection.engines import ZERO_ONE, accept, decide, gap_risk
 from strategies import TIE_ZONE, FixedModel, losses, models, scores
 
 from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
-from skrank_abstain.selection._gap_curve import RiskCurve
-from skrank_abstain.selection._gaps import GapRegion
+from skrank_abstain.selection._gaps import GapRegion, RiskCurve
 from skrank_abstain.tie_models import expected_losses
 
 

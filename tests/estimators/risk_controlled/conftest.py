@@ -6,7 +6,7 @@ from doubles import FirstColumn
 from estimators.risk_controlled.certifying import by_loss, draw, fit
 
 from skrank_abstain.estimators import _selective_ranker
-from skrank_abstain.selection import _certified_risk
+from skrank_abstain.selection import _rules
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def ranker(model, data):
 def spied(monkeypatch):
     """Parts and arguments that `fit_calibration` and `certify_risk` were given."""
     calls = {"tuned": [], "rest": [], "certified": []}
-    calibrate, certify = _selective_ranker.fit_calibration, _certified_risk.certify_risk
+    calibrate, certify = _selective_ranker.fit_calibration, _rules.certify_risk
 
     def spy_calibrate(tie_model, loss, rest, tuning, **options):
         calls["tuned"].append(tuning)
@@ -41,7 +41,7 @@ def spied(monkeypatch):
         return certify(*args, **kwargs)
 
     monkeypatch.setattr(_selective_ranker, "fit_calibration", spy_calibrate)
-    monkeypatch.setattr(_certified_risk, "certify_risk", spy_certify)
+    monkeypatch.setattr(_rules, "certify_risk", spy_certify)
     return calls
 
 

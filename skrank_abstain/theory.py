@@ -1,4 +1,8 @@
-"""Finite-sample bounds on the difference of the empirical and the expected AUC.
+"""Wing: intervals and bounds of the area under the ROC curve.
+
+For one given ranker use `auc_confidence_interval` or `auc_test_set_bound`. The others
+bound how far the AUC on a sample is from the expected AUC, for all ranking functions of
+a class at once.
 
 m positives and n negatives are drawn independently. The empirical AUC of a ranking
 function is the share of positive-negative pairs that it orders right, ties counting one
@@ -10,6 +14,9 @@ logarithm of its shatter coefficient, bounded here for linear functions. All tha
 AUC depends on is the bipartite rank matrix: rows are positives, columns negatives, and
 an entry is 1 where the positive has the higher score, 1/2 where the scores are equal
 and 0 otherwise. The AUC is its mean.
+
+Source: Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
+Under the ROC Curve". AISTATS 2005.
 """
 
 import math
@@ -40,6 +47,22 @@ from skrank_abstain._validation import (
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics import Estimate
 from skrank_abstain.pairs import Scores, count_outcomes, group_queries
+
+__all__ = [
+    "auc_confidence_interval",
+    "auc_test_set_bound",
+    "auc_uniform_bound",
+    "auc_uniform_bound_by_share",
+    "auc_uniform_bound_freund",
+    "auc_uniform_probability",
+    "auc_sample_size",
+    "log_rank_shatter_linear",
+    "log_threshold_shatter_linear",
+    "empirical_auc",
+    "bipartite_rank_matrix",
+    "forbidden_submatrix",
+    "count_rank_matrices",
+]
 
 _ITEM_METHODS = ("delong", "bootstrap", "hoeffding", "mcdiarmid")
 _QUERY_METHODS = ("cluster", "bootstrap")
