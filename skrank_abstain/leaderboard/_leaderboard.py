@@ -365,8 +365,9 @@ class Leaderboard(Saved, BaseEstimator):
         Parameters
         ----------
         frame : frame or mapping of columns
-            A column for each system, a row for each query. Cells may be missing: two
-            systems are compared on the queries that both have.
+            A column for each system, a row for each query; the higher a value, the
+            better: pass ``-frame`` for a loss. Cells may be missing: two systems are
+            compared on the queries that both have.
 
         Returns
         -------

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +25,13 @@ from skrank_abstain._validation import (
     listed,
     shown,
 )
-from skrank_abstain.pairs import read_columns, read_pair_labels
+from skrank_abstain.pairs import (
+    read_columns,
+    read_times,
+    read_winners,
+    warn_of_unread,
+)
+from skrank_abstain.review import OF_THE_MODEL
 
 #: Needed columns, and their names in questions and in arenas.
 _NEEDED = {
@@ -35,9 +41,13 @@ _NEEDED = {
 }
 #: Names of columns of ids, and names of queries.
 _IDS = {"qid", "query", "query_id", "topic", "system"}
+_WIDE = (
+    " Make a long table wide with "
+    'frame.pivot(index="query", columns="system", values="metric").'
+)
 _QUERY = re.compile(r"(q|qid|query|topic)[-_ .]?\d+", re.IGNORECASE)
-#: A tie in words, in small letters alone.
-_TIE = re.compile("tie|draw|same|equal|both|neither|(tie|equally)?(both)?(good|bad)")
+#: Other columns that are read.
+_OTHERS = ("count", "weight", "time", "vote_id")
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +153,11 @@ def read_votes(
             f"covariates=[{covariates!r}]."
         )
     table = _open(votes)
+    known = [*chain(*_NEEDED.values()), *_OTHERS, *covariates, cluster or ""]
+    warn_of_unread(table, known, "votes", every=False)
     sides = [_named(table[x], _users_name(table, x)) for x in ("left", "right")]
-    known = _sorted_names([*sides[0], *sides[1]]) if items is None else items
-    left, right = number_names(sides, known)
+    names = _sorted_names([*sides[0], *sides[1]]) if items is None else items
+    left, right = number_names(sides, names)
     same = np.flatnonzero(left == right)
     if same.size:
         raise ValueError(
@@ -162,7 +174,8 @@ def read_votes(
     weight = _weights(table)
     if half_life is not None:
         check_positive(half_life, "half_life")
-        time = _times(_column(table, "time", "half_life needs time and"))
+        column = _column(table, "time", "half_life needs time and")
+        time = read_times(_named(column, "time"), "votes")
         faded = np.exp2((time - time.max()) / half_life)
         if faded.sum() < 10 <= faded.size:
             raise ValueError(
@@ -172,12 +185,14 @@ def read_votes(
                 "vote in the future makes all others old."
             )
         weight *= faded
-    columns = [_covariate(table, name) for name in covariates]
+    columns = [_covariate(table, each) for each in covariates]
+    name = _users_name(table, "label")
+    column = _named(table["label"], name)
     return Votes(
-        items=known,
+        items=names,
         left=left,
         right=right,
-        label=_labels(table, labels, sides),
+        label=read_winners(column, labels, sides, f"votes[{name!r}]"),
         weight=weight,
         covariates=np.array(columns, dtype=np.float64).reshape(-1, left.size).T,
         cluster=None if cluster is None else _clusters(table, cluster),
@@ -304,21 +319,31 @@ def _refuse_others(frame: Any, names: list[Any], columns: list[NDArray[Any]]) ->
     turned = all(isinstance(name, int | np.integer) for name in names)
     turned &= any(isinstance(row, str) for row in rows)
     turned |= all(_QUERY.fullmatch(str(name)) for name in names)
-    whole = [column.dtype.kind in "iu" for column in columns]
+    # Counts of which some are missing are floats, and so are ids after a merge.
+    numbers = [
+        column[np.isfinite(column)] if column.dtype.kind in "iuf" else np.array([0.5])
+        for column in columns
+    ]
+    whole = [(values % 1 == 0).all() for values in numbers]
     ids = [
         name
-        for name, column, ints in zip(names, columns, whole, strict=True)
+        for name, values, ints in zip(names, numbers, whole, strict=True)
         if str(name).strip().lower() in _IDS
-        or (ints and not all(whole) and np.unique(column).size == column.size > 5)
+        or (ints and not all(whole) and _is_even(values))
     ]
     if turned or ids:
         got = f"{ids[0]!r}, which looks like an id" if ids else "queries as columns"
         raise ValueError(
             "frame must have a column for each system, of its metric alone, and a row "
             f"for each query, got {got}. Turn it with frame.T, leave ids out with "
-            "frame.set_index, or make a long table wide with "
-            'frame.pivot(index="query", columns="system", values="metric").'
+            f"frame.set_index.{_WIDE}"
         )
+
+
+def _is_even(values: NDArray[Any]) -> bool:
+    """Return whether all of many values occur equally often, as ids do."""
+    times = np.unique(values, return_counts=True)[1]
+    return bool(times.size > 2 and times.sum() > 5 and np.ptp(times) == 0)
 
 
 def _metric(name: Any, column: NDArray[Any]) -> FloatArray:
@@ -326,7 +351,9 @@ def _metric(name: Any, column: NDArray[Any]) -> FloatArray:
     missing = np.array([is_missing(value) for value in column.tolist()])
     values = np.full(column.size, np.nan)
     name = f"frame[{name!r}]"
-    values[~missing] = check_finite(column[~missing], name, ("n_queries",))
+    values[~missing] = check_finite(
+        column[~missing], name, ("n_queries",), remedy=_WIDE
+    )
     return values
 
 
@@ -358,11 +385,12 @@ def _open(votes: Any) -> dict[str, list[Any]]:
     for ours, theirs in _NEEDED.items():
         columns[ours] = next((columns[n] for n in theirs if n in names), None)
     twice = columns.get("winner", columns["label"]) != columns["label"]
-    if twice or None in columns.values() or {"accepted", "p_left"} & {*names}:
+    if twice or None in columns.values() or {*OF_THE_MODEL, "pvalue"} & {*names}:
         raise ValueError(
             "votes must have columns left, right, label, or model_a, model_b, winner, "
-            "one of label and winner, and not those of questions (accepted, p_left), "
-            f"whose label is the board's, got {listed(names)}."
+            f"one of label and winner, and not those of questions "
+            f"({', '.join(OF_THE_MODEL)}), whose label is the board's, got "
+            f"{listed(names)}."
         )
     if not columns["label"]:
         raise ValueError("votes must have at least one row, got none.")
@@ -391,36 +419,6 @@ def _vote_ids(votes: Any) -> list[Any]:
     return _named(column, "vote_id")
 
 
-def _labels(table: Mapping[str, list[Any]], labels: Any, sides: Any) -> IntArray:
-    """Return +1, 0 and -1; labels may be the names of the items that win."""
-    column, name = table["label"], _users_name(table, "label")
-    kinds = set(_named(column, name))
-    name = f"votes[{name!r}]"
-    values, left, right = (np.array([*v, None], object)[:-1] for v in (column, *sides))
-    if labels is not None:
-        return read_pair_labels(values, labels, name=name)
-    won, lost = values == left, values == right
-    by_name: IntArray = won.astype(np.int64) - lost
-    ties = {v for v in kinds if _TIE.fullmatch(re.sub(r"[\W_]", "", str(v).lower()))}
-    values[(by_name == 0) & [value in ties for value in column]] = "tie"
-    named = bool((won | lost | (values == "tie")).all() and by_name.any())
-    try:
-        label = read_pair_labels(values, name=name)
-    except ValueError:
-        if not named:
-            raise
-        return by_name
-    # In tables of results 1 and 0 are left and right, in -1, 0, 1 left and tie.
-    if kinds == {0, 1} or (named and (label != by_name).any()):
-        raise ValueError(
-            "votes must have labels whose meaning is clear, as left, tie and right, "
-            f"got {listed(dict.fromkeys(column))}, where 0 may be a tie or the right "
-            "one, or a name that of a side or of an item: say labels=(right, tie, "
-            "left), such as labels=(-1, 0, 1) or labels=(0, 1), to fit."
-        )
-    return label
-
-
 def _weights(table: Mapping[str, list[Any]]) -> FloatArray:
     """Return the weights; 1 without a column for them."""
     ones = np.ones(len(table["label"]))
@@ -431,29 +429,6 @@ def _weights(table: Mapping[str, list[Any]]) -> FloatArray:
             f"got {weight.min():g}."
         )
     return weight
-
-
-def _times(column: list[Any]) -> FloatArray:
-    """Return times as numbers, dates as days."""
-    column = _named(column, "time")
-    try:
-        return np.array([_days(value) for value in column])
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"votes must have times that are numbers or dates, got {shown(column[0])}."
-        ) from None
-
-
-def _days(value: Any) -> float:
-    """Return a date as days, and a number unchanged."""
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value)
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
-    if isinstance(value, datetime):
-        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return aware.timestamp() / 86_400
-    return float(value.toordinal() if isinstance(value, date) else value)
 
 
 def _covariate(table: Mapping[str, list[Any]], name: str) -> FloatArray:

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from skrank_abstain._kernels import IntArray
 from skrank_abstain._validation import is_blank, is_missing, listed, shown
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import Queries, read_columns, read_pair_labels
+from skrank_abstain.pairs import (
+    Queries,
+    as_number,
+    read_columns,
+    read_times,
+    read_winners,
+    warn_of_unread,
+)
 
 _FLOAT = re.compile(r"-?\d+\.0")
 _DATE = re.compile(r"\d{4}-[01]\d-[0-3]\d([ T][0-2]\d:[0-5]\d(:[0-5]\d(\.\d+)?)?)?")
@@ -30,7 +37,9 @@ _ANYONE = "reviewer"
 GOLD = "gold="
 _NEEDED = ("left", "right", "label")
 #: Columns of decisions and questions, whose label is the model's.
-_OF_THE_MODEL = ("risk", "accepted", "p_left", "value")
+OF_THE_MODEL = ("risk", "accepted", "p_left", "value")
+#: Columns of answers.
+ANSWER_COLUMNS = ("qid", *_NEEDED, "reviewer", "time", "left_id", "right_id", "pair_id")
 
 
 def as_text(value: Any) -> str:
@@ -193,7 +202,10 @@ def take_answers(
     if gold is not None:
         table = _join_gold(table, _columns(gold, by_name=item_id is not None))
     left, right = _rows(table, queries, item_id)
-    label = _labels(table["label"], labels)
+    sides: Any = [[*map(as_text, table[side])] for side in ("left", "right")]
+    if item_id is None:  # row positions are numbers, and so are labels
+        sides = [[None] * left.size] * 2
+    label = _labels(table["label"], labels, sides)
     n = label.size
     names = _known(table.get("reviewer", [_ANYONE] * n), "reviewer")
     moments = _moments(table.get("time", [None] * n))
@@ -209,6 +221,17 @@ def take_answers(
     check_spelling(reviewers.tolist(), "answers")
     keys = np.stack([query, left, right, label, code.reshape(-1)])
     kept, row, number = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    if row.size < about.size and "reviewer" not in table:
+        warn_user(
+            f"{about.size - row.size} answers that repeat another one count once, as "
+            "nobody is named: add a column reviewer if several people answered, and "
+            "qid if they did about several days."
+        )
+    if "pair_id" in table and about.size and queries.values.tolist() == [None]:
+        warn_user(
+            "answers from files name no query: those of another day count, too, if its "
+            'items had these names. Name the day when you ask: review(X, "2026-11-25").'
+        )
     # A reviewer answers differently about a pair: the last answer counts.
     pairs = np.unique(kept[[0, 1, 2, 4]], axis=1, return_inverse=True)[1].reshape(-1)
     several, row = np.flatnonzero(np.bincount(pairs) > 1), about[row]
@@ -239,8 +262,8 @@ def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     if answers is not None:
         remedy = "; read a file with review.read_answers"
-        found = read_columns(answers, "answers", remedy=remedy, same_keys=True)
-    guessed = [name for name in _OF_THE_MODEL if name in found]
+        found = read_columns(answers, "answers", remedy=remedy)
+    guessed = [name for name in OF_THE_MODEL if name in found]
     if guessed:
         raise ValueError(
             "answers must come from people, got the columns of decisions or questions "
@@ -256,6 +279,7 @@ def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
             "answers must have columns qid, left, right, label, and optionally "
             f"reviewer and time, got {listed(found)}."
         )
+    warn_of_unread(found, ANSWER_COLUMNS, "answers")
     if all(map(is_blank, found.get("reviewer", []))):
         found.pop("reviewer", None)  # a column left empty
     return found or {name: [] for name in _NEEDED}
@@ -305,18 +329,22 @@ def _rows(
         _follow_pair_ids(rows, qid, sides, table["pair_id"], items)
     away = np.array([q is not None and q not in items for q in qid], dtype=bool)
     away &= (rows < 0).all(axis=0)
+    if item_id is not None:
+        away |= ((rows < 0) & ~np.isin(sides, names)).any(axis=0)
     if away.any():
-        first, several = shown(qid[int(away.argmax())]), shown(query_names)
+        k, several = int(away.argmax()), shown(query_names)
+        first = {"qid": qid[k], "left": sides[0][k], "right": sides[1][k]}
         known = f"such as {first} where X has {several}"
         if away.all():
             raise ValueError(
-                f"answers must be about queries of X, got others, {known}. Call "
-                "review without answers until there are some about X."
+                f"answers must be about items of X, got others, {known}. Call review "
+                "without answers until there are some about X."
             )
         warn_user(
-            f"{away.sum()} of {away.size} answers, about queries that are not in X, "
-            f"{known}, are set aside."
+            f"{away.sum()} of {away.size} answers, about queries or items that are "
+            f"not in X, {known}, are set aside."
         )
+    rows[:, away] = -1
     kind, remedy = "an item_id", ""
     if item_id is None:
         kind = "row positions of X"
@@ -379,8 +407,8 @@ def _follow_pair_ids(
                 wrong.append(k)
         elif found:
             # A name that is still known, or still the same number, tells the sides.
-            written = [_number(side[k]) for side in sides]
-            names = [_number(of_row[row][1]) for row in found]
+            written = [as_number(side[k]) for side in sides]
+            names = [as_number(of_row[row][1]) for row in found]
             turned = left == found[1] or right == found[0]
             turned |= left == right and written == names[::-1]
             rows[:, k] = found[::-1] if turned else found
@@ -408,15 +436,7 @@ def _queries_named(
     return [None] * n
 
 
-def _number(value: Any) -> Any:
-    """Return the number that a text writes, such as 7 for 007, or else the value."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
-
-
-def _labels(column: list[Any], labels: Any) -> IntArray:
+def _labels(column: list[Any], labels: Any, sides: Any) -> IntArray:
     if not column:
         return np.empty(0, dtype=np.int64)
     kinds = (list, tuple, dict, set, np.ndarray)
@@ -427,26 +447,7 @@ def _labels(column: list[Any], labels: Any) -> IntArray:
         "tasks."
     )
     _refuse(bad, "have one label in every row", column, remedy)
-    # In a file all labels are texts, and a frame may have made 1.0 of 1.
-    values = np.array([_number(value) for value in column], dtype=object)
-    if labels is not None:
-        if np.ndim(labels) == 1:
-            labels = [_number(label) for label in labels]
-        return read_pair_labels(values, labels, name="answers")
-    try:
-        label = read_pair_labels(values)
-        # Elsewhere 0 and 1 mean right and left. Here they may also be the rest of
-        # -1, 0, 1 on a day without a -1.
-        unclear = {*values.tolist()} == {0, 1}
-    except ValueError:
-        unclear = True
-    if unclear:
-        raise ValueError(
-            "answers must have a label whose meaning is clear, as left, same or right, "
-            f"got {listed(dict.fromkeys(column))}. Say what yours mean with "
-            "labels=(right, tie, left), such as labels=(-1, 0, 1) where 0 is a tie."
-        )
-    return label
+    return read_winners(column, labels, sides, "answers")
 
 
 def _moments(time: list[Any]) -> IntArray:
@@ -456,7 +457,4 @@ def _moments(time: list[Any]) -> IntArray:
     missing = [k for k, value in enumerate(time) if is_missing(value)]
     remedy = " Fill it in, or drop the column."
     _refuse(missing, "have a time in every row", time, remedy)
-    try:
-        return np.unique(np.array(time, dtype=object), return_inverse=True)[1]
-    except TypeError as error:
-        raise TypeError(f"answers must have times of one kind: {error}.") from error
+    return np.unique(read_times(time, "answers"), return_inverse=True)[1]
