@@ -1,7 +1,6 @@
 """Read votes, judges' votes, and metrics of systems: tables in, numbers out."""
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -26,6 +25,7 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.pairs import (
+    check_spelling,
     read_columns,
     read_times,
     read_winners,
@@ -174,8 +174,7 @@ def read_votes(
     weight = _weights(table)
     if half_life is not None:
         check_positive(half_life, "half_life")
-        column = _column(table, "time", "half_life needs time and")
-        time = read_times(_named(column, "time"), "votes")
+        time = read_times(_column(table, "time", "half_life needs time and"), "votes")
         faded = np.exp2((time - time.max()) / half_life)
         if faded.sum() < 10 <= faded.size:
             raise ValueError(
@@ -478,16 +477,7 @@ def _named(column: list[Any], name: str) -> list[Any]:
 def _sorted_names(names: list[Any]) -> NDArray[Any]:
     """Return each name once, in an order that does not depend on that of the votes."""
     every = list(set(names))
-    texts: dict[str, Any] = {}
-    for name in every:
-        text = unicodedata.normalize("NFC", str(name)).strip().casefold()
-        other = texts.setdefault(text, name)
-        if other is not name:
-            raise ValueError(
-                "votes must write the name of an item in one way, got "
-                f"{other!r} and {name!r}, which differ by type, case, spaces or the "
-                "Unicode form alone: use one of them everywhere."
-            )
+    check_spelling(every, "votes", "item")
     with suppress(TypeError):
         return _array_of_names(sorted(every))
     return _array_of_names(sorted(every, key=str))

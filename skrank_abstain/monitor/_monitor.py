@@ -507,12 +507,10 @@ class Monitor:
                 "counts": np.array(plain["counts"], dtype=np.int64),
                 "logs": np.array(plain["logs"], dtype=np.float64),
                 "bets": Bets._make(plain["bets"]),
-                "since": tuple(plain["since"]),
-                "judged": tuple(plain["judged"]),
-                "peaks": tuple(plain["peaks"]),
-                "audits": tuple(plain["audits"]),
                 "days": {day: tuple(peaks) for day, peaks in plain["days"].items()},
             }
+            for name in ("since", "judged", "peaks", "audits"):
+                read[name] = tuple(plain[name])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"state must be what to_dict of a Monitor of version {_VERSION} gave, "

@@ -10,6 +10,7 @@ from skrank_abstain.pairs._memory import (
 )
 from skrank_abstain.pairs._pair_labels import (
     as_number,
+    check_spelling,
     read_columns,
     read_pair_labels,
     read_times,

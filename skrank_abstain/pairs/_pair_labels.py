@@ -1,6 +1,7 @@
 """Read tables of labelled pairs: their columns, and right, tie or left preferred."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -121,25 +122,25 @@ def _python_values(column: Any) -> list[Any]:
 def read_times(column: Sequence[Any], name: str) -> FloatArray:
     """Return times as numbers, dates as days; texts are numbers or ISO dates."""
     found = [_days(value) for value in column]
-    for row, time in enumerate(found):
-        if time is None or found[0] is None or time[1] != found[0][1]:
+    for row, (time, is_date) in enumerate(found):
+        if np.isnan(time) or is_date != found[0][1]:
             raise ValueError(
-                f"{name} must have times that are all numbers, or all dates with the "
-                f"year first, as 2026-11-25 14:30, got {shown(column[row])} in row "
+                f"{name} must have a time in every row, all numbers, or all dates with "
+                f"the year first, as 2026-11-25 14:30, got {shown(column[row])} in row "
                 f"{row}."
             )
     return np.array(found)[:, 0]
 
 
-def _days(value: Any) -> tuple[float, bool] | None:
-    """Return a date as days, or a number, and whether it is a date; None for others."""
+def _days(value: Any) -> tuple[float, bool]:
+    """Return a date as days, or a number, and whether it is a date; NaN for others."""
     with suppress(TypeError, ValueError):
         if not isinstance(value, date | np.datetime64):
             return float(value), False
     with suppress(ValueError):
         time = datetime.fromisoformat(str(value).strip())
         return time.replace(tzinfo=time.tzinfo or UTC).timestamp() / 86_400, True
-    return None
+    return np.nan, False
 
 
 def as_number(value: Any) -> Any:
@@ -174,7 +175,9 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
     if labels is not None:
         labels = [*map(as_number, labels)] if np.ndim(labels) == 1 else labels
         return read_pair_labels(values, labels, name=name)
-    plain = {each: _plainly(each) for each in {*column, *sides[0], *sides[1]}}
+    plain = {
+        each: _in_letters(as_number(each)) for each in {*column, *sides[0], *sides[1]}
+    }
     words = [plain[each] for each in column]
     rows = zip(words, *sides, strict=True)
     by_name = np.array([int(w == plain[a]) - (w == plain[b]) for w, a, b in rows])
@@ -200,10 +203,24 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
     return label
 
 
-def _plainly(name: Any) -> Any:
-    """Return a name as it is compared: 7, 7.0 and "7" are one, and so are Bo and bo."""
-    plain = as_number(name)
-    return plain.strip().casefold() if isinstance(plain, str) else plain
+def check_spelling(names: Iterable[Any], parameter: str, kind: str) -> None:
+    """Refuse names that are written in several ways, as 1 and "1", or Bo and bo."""
+    known: dict[Any, Any] = {}
+    for name in names:
+        other = known.setdefault(_in_letters(str(name)), name)
+        if other != name:
+            raise ValueError(
+                f"{parameter} must write the name of each {kind} in one way, got "
+                f"{other!r} and {name!r}, which differ by type, case, spaces or the "
+                "Unicode form alone: use one of them everywhere."
+            )
+
+
+def _in_letters(name: Any) -> Any:
+    """Return a text as it is compared, without its case, and other values as such."""
+    if not isinstance(name, str):
+        return name
+    return unicodedata.normalize("NFC", name).strip().casefold()
 
 
 def read_pair_labels(

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -19,6 +19,7 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import (
     Queries,
     as_number,
+    check_spelling,
     read_columns,
     read_times,
     read_winners,
@@ -208,7 +209,9 @@ def take_answers(
     label = _labels(table["label"], labels, sides)
     n = label.size
     names = _known(table.get("reviewer", [_ANYONE] * n), "reviewer")
-    moments = _moments(table.get("time", [None] * n))
+    times, moments = table.get("time", []), np.zeros(n)
+    if any(time is not None for time in times):
+        moments = read_times(times, "answers")
     about = np.flatnonzero(left >= 0)  # a query of X
     left, right, label = left[about], right[about], label[about]
     position = np.argsort(queries.order) - queries.offsets[queries.codes]
@@ -218,7 +221,7 @@ def take_answers(
     label = np.where(swapped, -label, label)
     texts = np.array([names[k].strip() for k in about], dtype=np.str_)
     reviewers, code = np.unique(texts, return_inverse=True)
-    check_spelling(reviewers.tolist(), "answers")
+    check_spelling(reviewers.tolist(), "answers", "reviewer")
     keys = np.stack([query, left, right, label, code.reshape(-1)])
     kept, row, number = np.unique(keys, axis=1, return_index=True, return_inverse=True)
     if row.size < about.size and "reviewer" not in table:
@@ -236,25 +239,13 @@ def take_answers(
     pairs = np.unique(kept[[0, 1, 2, 4]], axis=1, return_inverse=True)[1].reshape(-1)
     several, row = np.flatnonzero(np.bincount(pairs) > 1), about[row]
     changed = [(kept[0, pairs == pair][0], row[pairs == pair]) for pair in several]
-    last, latest = np.zeros_like(row), np.zeros_like(row)
+    last, latest = np.full((2, row.size), -np.inf)
     np.maximum.at(last, number.reshape(-1), moments[about])
     np.maximum.at(latest, pairs, last)
     counts = last == latest[pairs]
     query, left, right, label, reviewer = kept[:, counts]
     spelled = tuple(reviewers.tolist())
     return Answers(query, left, right, label, reviewer, row[counts], spelled, changed)
-
-
-def check_spelling(names: Iterable[str], parameter: str) -> None:
-    """Refuse names of reviewers that differ by case alone."""
-    known: dict[str, str] = {}
-    for name in names:
-        other = known.setdefault(name.casefold(), name)
-        if other != name:
-            raise ValueError(
-                f"{parameter} must write the name of each reviewer in one way, got "
-                f"{other!r} and {name!r}: use one of them everywhere."
-            )
 
 
 def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
@@ -440,21 +431,10 @@ def _labels(column: list[Any], labels: Any, sides: Any) -> IntArray:
     if not column:
         return np.empty(0, dtype=np.int64)
     kinds = (list, tuple, dict, set, np.ndarray)
-    several = [isinstance(each, kinds) for each in column]
-    bad = [k for k, each in enumerate(column) if several[k] or is_blank(each)]
+    no_label = [isinstance(each, kinds) or is_blank(each) for each in column]
     remedy = (
         " Drop the rows without an answer, as review.read_answers does with a file of "
         "tasks."
     )
-    _refuse(bad, "have one label in every row", column, remedy)
+    _refuse(np.flatnonzero(no_label), "have one label in every row", column, remedy)
     return read_winners(column, labels, sides, "answers")
-
-
-def _moments(time: list[Any]) -> IntArray:
-    """Return the place of each time among all; alike without times."""
-    if not any(value is not None for value in time):
-        return np.zeros(len(time), dtype=np.int64)
-    missing = [k for k, value in enumerate(time) if is_missing(value)]
-    remedy = " Fill it in, or drop the column."
-    _refuse(missing, "have a time in every row", time, remedy)
-    return np.unique(read_times(time, "answers"), return_inverse=True)[1]

@@ -739,25 +739,6 @@ def test_a_failed_fit_leaves_no_half_board():
         board.ranking()
 
 
-def test_sure_orders_that_follow_from_others_are_not_in_the_graph():
-    votes = drawn(np.array([4.0, 2, 0, 0]), n_votes=3000)
-    board = Leaderboard(random_state=0).fit(votes)
-    graph = board.preference_graph()
-    rows, columns = graph.nonzero()
-    found = {
-        (board.items_[i], board.items_[j]) for i, j in zip(rows, columns, strict=True)
-    }
-    assert found == {("A", "B"), ("B", "C"), ("B", "D")}
-    # Whatever follows from the entries is what is left of the places.
-    reach = graph.toarray()
-    for _ in range(4):
-        reach = reach | (reach @ reach)
-    ranking = board.ranking()
-    order = [board.items_.tolist().index(name) for name in ranking.item_id]
-    np.testing.assert_array_equal(ranking.best, 1 + reach.sum(axis=0)[order])
-    np.testing.assert_array_equal(ranking.worst, 4 - reach.sum(axis=1)[order])
-
-
 def test_a_report_says_what_is_promised_and_found(tmp_path):
     votes = drawn(n_votes=600) | {"voter": np.arange(600) % 30}
     board = Leaderboard(random_state=0).fit(votes, covariates=["z"], cluster="voter")

@@ -144,5 +144,7 @@ def test_times_are_compared_as_numbers_or_dates(times, expected):
     [["2026-11-25", "03.12.2026"], ["2026-11-25", "11/12/2026"], [5, DAYS[0]], [5, []]],
 )
 def test_times_that_nothing_tells_are_refused(times):
-    with pytest.raises(ValueError, match=r"votes must have times that .* in row 1"):
+    with pytest.raises(
+        ValueError, match=r"votes must have a time in every row, .* in row 1"
+    ):
         read_times(times, "votes")
