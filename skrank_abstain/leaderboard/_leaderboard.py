@@ -301,16 +301,8 @@ class Leaderboard(Saved, BaseEstimator):
             level = 1 - (1 - self.confidence) / 5 if once else 1.0
             lapse, other_lapses = choose_lapses(counts, model, prior, level)
         fitted = fit_strengths(counts, with_lapses(model, lapse), prior)
-        evidence = VoteEvidence(
-            *promise,
-            theta=fitted.theta,
-            votes=table,
-            ties=self.ties,
-            prior=float(prior),
-            fitted=fitted,
-            lapse=lapse,
-            other_lapses=other_lapses,
-        )
+        voted = *promise, fitted.theta, table, self.ties, float(prior), fitted
+        evidence = VoteEvidence(*voted, lapse=lapse, other_lapses=other_lapses)
         if judges is not None:
             evidence = self._judged(evidence, votes, judges, labels)
         self._take(evidence, table.items)

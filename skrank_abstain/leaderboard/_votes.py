@@ -185,17 +185,12 @@ def read_votes(
             )
         weight *= faded
     columns = [_covariate(table, each) for each in covariates]
+    numbers = np.array(columns, dtype=np.float64).reshape(-1, left.size).T
+    group = None if cluster is None else _clusters(table, cluster)
     name = _users_name(table, "label")
     column = _named(table["label"], name)
-    return Votes(
-        items=names,
-        left=left,
-        right=right,
-        label=read_winners(column, labels, sides, f"votes[{name!r}]"),
-        weight=weight,
-        covariates=np.array(columns, dtype=np.float64).reshape(-1, left.size).T,
-        cluster=None if cluster is None else _clusters(table, cluster),
-    )
+    label = read_winners(column, labels, sides, f"votes[{name!r}]")
+    return Votes(names, left, right, label, weight, numbers, group)
 
 
 def split_votes(votes: Any, by: str, weight: FloatArray) -> dict[Any, Any]:
@@ -318,17 +313,11 @@ def _refuse_others(frame: Any, names: list[Any], columns: list[NDArray[Any]]) ->
     turned = all(isinstance(name, int | np.integer) for name in names)
     turned &= any(isinstance(row, str) for row in rows)
     turned |= all(_QUERY.fullmatch(str(name)) for name in names)
-    # Counts of which some are missing are floats, and so are ids after a merge.
-    numbers = [
-        column[np.isfinite(column)] if column.dtype.kind in "iuf" else np.array([0.5])
-        for column in columns
-    ]
-    whole = [(values % 1 == 0).all() for values in numbers]
+    like = [_like_an_id(column) for column in columns]
     ids = [
         name
-        for name, values, ints in zip(names, numbers, whole, strict=True)
-        if str(name).strip().lower() in _IDS
-        or (ints and not all(whole) and _is_even(values))
+        for name, even in zip(names, like, strict=True)
+        if str(name).strip().lower() in _IDS or (even and None in like)
     ]
     if turned or ids:
         got = f"{ids[0]!r}, which looks like an id" if ids else "queries as columns"
@@ -339,9 +328,12 @@ def _refuse_others(frame: Any, names: list[Any], columns: list[NDArray[Any]]) ->
         )
 
 
-def _is_even(values: NDArray[Any]) -> bool:
-    """Return whether all of many values occur equally often, as ids do."""
-    times = np.unique(values, return_counts=True)[1]
+def _like_an_id(column: NDArray[Any]) -> bool | None:
+    """Return whether all of many whole numbers occur equally often; None for others."""
+    # Counts of which some are missing are floats, and so are ids after a merge.
+    if column.dtype.kind not in "iuf" or (column[np.isfinite(column)] % 1).any():
+        return None
+    times = np.unique(column[np.isfinite(column)], return_counts=True)[1]
     return bool(times.size > 2 and times.sum() > 5 and np.ptp(times) == 0)
 
 
@@ -387,9 +379,8 @@ def _open(votes: Any) -> dict[str, list[Any]]:
     if twice or None in columns.values() or {*OF_THE_MODEL, "pvalue"} & {*names}:
         raise ValueError(
             "votes must have columns left, right, label, or model_a, model_b, winner, "
-            f"one of label and winner, and not those of questions "
-            f"({', '.join(OF_THE_MODEL)}), whose label is the board's, got "
-            f"{listed(names)}."
+            f"one of label and winner, and none of {listed(OF_THE_MODEL)}, as of "
+            f"questions, whose label is the board's, got {listed(names)}."
         )
     if not columns["label"]:
         raise ValueError("votes must have at least one row, got none.")

@@ -172,7 +172,7 @@ def take_answers(
         Columns ``left``, ``right``, ``label``; ``qid`` unless there is one query or
         items are row positions; optionally ``reviewer``, ``time`` and the ``pair_id``
         of a file of tasks. ``left_id`` and ``right_id`` stand for the first two, with
-        ``item_id`` or where these are absent. Other columns are ignored.
+        ``item_id`` or where these are absent. One warning names all others.
     queries : Queries
     item_id : ndarray of shape (n_items,), or None
         None: the table names items by their row positions.
@@ -186,18 +186,24 @@ def take_answers(
     answers : Answers
         The same whatever the order of the rows. Equal answers of one reviewer about a
         pair count once; of different ones the last counts, if the table has times, and
-        all of them otherwise. Answers about queries that are not in X are left out,
-        with one warning.
+        all of them otherwise. Answers about queries, or items by name, that are not in
+        X are left out, with one warning.
+
+    Warns
+    -----
+    UserWarning
+        Of columns that are not read, equal answers without reviewers, which count once,
+        and answers from files that name no query.
 
     Raises
     ------
     TypeError
         If the table is of another kind.
     ValueError
-        If a column or a value is missing, an item of a query of X is unknown or in
-        another query, no answer is about a query of X, both items are the same, a label
-        is not understood, the names of two reviewers differ by case alone, or the table
-        holds decisions, whose labels are the machine's own.
+        If a column or a value is missing, an item is in another query or no row of X,
+        no answer is about items of X, both items are the same, a label or a time is not
+        understood, a reviewer has two spellings, or the table holds decisions, whose
+        labels are the machine's own.
     """
     table = _columns(answers, by_name=item_id is not None)
     if gold is not None:
@@ -233,7 +239,7 @@ def take_answers(
     if "pair_id" in table and about.size and queries.values.tolist() == [None]:
         warn_user(
             "answers from files name no query: those of another day count, too, if its "
-            'items had these names. Name the day when you ask: review(X, "2026-11-25").'
+            'items had these names. When you ask, name the day: review(X, qid="monday").'
         )
     # A reviewer answers differently about a pair: the last answer counts.
     pairs = np.unique(kept[[0, 1, 2, 4]], axis=1, return_inverse=True)[1].reshape(-1)

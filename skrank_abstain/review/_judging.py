@@ -245,10 +245,9 @@ def warn_of_alike(
             names = answers.reviewers
             warn_user(
                 f"{names[one]!r} and {names[other]!r} cannot be told apart by their "
-                f"answers: they reverse {error[one]:.2f} and {error[other]:.2f} "
-                "of the orders, and the difference is less than two standard errors "
-                "(reviewer_error_se_). Add gold= answers, or a known rate as "
-                "reviewer_error={name: rate}."
+                f"answers: they reverse {error[one]:.2f} and {error[other]:.2f} of the "
+                "orders, less than two standard errors (reviewer_error_se_) apart. Add "
+                "gold= answers, or a known rate as reviewer_error={name: rate}."
             )
             return
 

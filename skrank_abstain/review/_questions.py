@@ -427,9 +427,8 @@ def _shown_columns(
         if hasattr(part, "iloc") and not part.index.equals(index):
             raise ValueError(
                 "shown must have its rows in the order of X, got another index than "
-                f"X's: {len(part)} rows for the {len(index)} of X. Pass "
-                "shown=frame.loc[X.index], or shown=frame.set_axis(X.index) where the "
-                "positions are right."
+                f"that of X's {len(index)} rows: pass shown=frame.loc[X.index], or "
+                "shown=frame.set_axis(X.index) where the positions are right."
             )
     for column in columns.values():
         if place is not None and len(column) != place.size:

@@ -387,10 +387,7 @@ class Review:
         return Questions(**vars(decided), value=value, index=self.index)
 
     def worth_asking(
-        self,
-        cost: float,
-        *,
-        objective: str | QuestionObjective = "top",
+        self, cost: float, *, objective: str | QuestionObjective = "top"
     ) -> bool:
         """Return whether the best question is worth its price.
 
