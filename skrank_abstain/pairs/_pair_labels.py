@@ -171,18 +171,18 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
         If a label is not understood, or means one thing as a side and another one as
         the name of an item.
     """
-    values = np.array([*map(as_number, column), None], dtype=object)[:-1]
+    plain = {each: as_number(each) for each in {*column, *sides[0], *sides[1]}}
+    values = np.array([*map(plain.get, column), None], dtype=object)[:-1]
     if labels is not None:
         labels = [*map(as_number, labels)] if np.ndim(labels) == 1 else labels
         return read_pair_labels(values, labels, name=name)
-    plain = {
-        each: _in_letters(as_number(each)) for each in {*column, *sides[0], *sides[1]}
-    }
-    words = [plain[each] for each in column]
-    rows = zip(words, *sides, strict=True)
-    by_name = np.array([int(w == plain[a]) - (w == plain[b]) for w, a, b in rows])
-    ties = {w for w in {*words} if _TIE.fullmatch(re.sub(r"[\W_]", "", str(w)))}
-    values[(by_name == 0) & [w in ties for w in words]] = "tie"
+    kinds: dict[Any, int] = {}
+    for each, value in plain.items():
+        plain[each] = kinds.setdefault(_in_letters(value), len(kinds))
+    said, left, right = (np.array([*map(plain.get, x)]) for x in (column, *sides))
+    by_name: IntArray = (said == left).astype(np.int64) - (said == right)
+    ties = [kinds[k] for k in kinds if _TIE.fullmatch(re.sub(r"[\W_]", "", str(k)))]
+    values[(by_name == 0) & np.isin(said, ties)] = "tie"
     odd = np.flatnonzero((by_name == 0) & (values != "tie"))
     named = by_name.any() and not odd.size
     try:

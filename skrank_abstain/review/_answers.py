@@ -232,14 +232,13 @@ def take_answers(
     kept, row, number = np.unique(keys, axis=1, return_index=True, return_inverse=True)
     if row.size < about.size and "reviewer" not in table:
         warn_user(
-            f"{about.size - row.size} answers that repeat another one count once, as "
-            "nobody is named: add a column reviewer if several people answered, and "
-            "qid if they did about several days."
+            f"{about.size - row.size} answers that repeat another one count once: add "
+            "a column reviewer if several people answered, qid if about several days."
         )
     if "pair_id" in table and about.size and queries.values.tolist() == [None]:
         warn_user(
             "answers from files name no query: those of another day count, too, if its "
-            'items had these names. When you ask, name the day: review(X, qid="monday").'
+            'items had these names. Ask with the day next time: review(X, qid="Monday")'
         )
     # A reviewer answers differently about a pair: the last answer counts.
     pairs = np.unique(kept[[0, 1, 2, 4]], axis=1, return_inverse=True)[1].reshape(-1)
@@ -329,9 +328,9 @@ def _rows(
     if item_id is not None:
         away |= ((rows < 0) & ~np.isin(sides, names)).any(axis=0)
     if away.any():
-        k, several = int(away.argmax()), shown(query_names)
+        k = int(away.argmax())
         first = {"qid": qid[k], "left": sides[0][k], "right": sides[1][k]}
-        known = f"such as {first} where X has {several}"
+        known = f"such as {first} where X has {shown(query_names)}"
         if away.all():
             raise ValueError(
                 f"answers must be about items of X, got others, {known}. Call review "

@@ -393,7 +393,7 @@ def test_the_last_time_counts_whether_text_or_number():
 def test_the_same_answer_of_nobody_counts_once_and_says_so():
     nobody = [{k: v for k, v in ROWS[0].items() if k != "reviewer"}] * 3
     with pytest.warns(
-        UserWarning, match="2 answers that repeat .* add a column review"
+        UserWarning, match=r"2 answers that repeat .* add a column review"
     ):
         assert len(take_answers(nobody, QUERIES, IDS)) == 1
     named = [row | {"reviewer": name} for row, name in zip(nobody, "xyz", strict=True)]
