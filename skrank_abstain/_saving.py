@@ -1,13 +1,15 @@
-"""Save fitted estimators as plain arrays, stamped with our version."""
+"""Save fitted estimators as plain arrays, stamped with our version; write files."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 
 from skrank_abstain._warnings import warn_user
 
@@ -57,6 +59,18 @@ class Saved:
         other.__dict__.update(self.__dict__)
         return other
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            found = self.__dict__.get("_saved_by")
+            # A property that raised comes here, too.
+            if found is None or name.startswith("__") or hasattr(type(self), name):
+                return object.__getattribute__(self, name)
+            raise NotFittedError(
+                f"This {type(self).__name__}, saved by skrank_abstain {found}, has no "
+                f"{name}: fit it with {__version__}, or install the one that saved it."
+            )
+
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         # An object with two names, such as a prefit model, is saved once.
@@ -82,6 +96,7 @@ class Saved:
                 f"by {__version__}: fit it again, or install the version that saved it."
             ) from error
         if found != __version__:
+            self.__dict__["_saved_by"] = found
             warn_user(
                 InconsistentVersionWarning(
                     estimator_name=f"{name} of skrank_abstain",
@@ -89,6 +104,17 @@ class Saved:
                     original_sklearn_version=found,
                 )
             )
+
+
+def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a file beside and rename it: a full disk or a kill leaves the old one."""
+    goal = os.path.realpath(path)
+    beside = Path(f"{goal}.{os.getpid()}.part")
+    try:
+        beside.write_bytes(content.encode() if isinstance(content, str) else content)
+        os.replace(beside, goal)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def _to_plain(value: Any, own: str, names: dict[int, str]) -> Any:

@@ -781,11 +781,12 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
             All answers so far. ``qid``, ``left`` and ``right`` name the items, by
             ``item_id`` if it is given, otherwise by row positions of X, compared as
             texts. ``label`` says what is preferred: left, same or right, or other words
-            that `PairwiseRankerClassifier` knows. ``reviewer`` and ``time`` are
+            that `PairwiseRankerClassifier` knows, or which item. ``reviewer`` and
+            ``time`` (numbers, or dates with the year first) are
             optional: of several answers by one reviewer about a pair the last counts.
             So is the ``pair_id`` of a file of tasks: it finds items whose names a
-            spreadsheet changed. Answers about queries that are not in X are set aside,
-            with a warning that counts them.
+            spreadsheet changed. Answers about queries, or items by name, that are not
+            in X are set aside, with a warning that counts them.
         item_id : array-like of shape (n_items,), default=None
             Names of the items: any hashable values, each once in a query.
         reviewer_error : None, float or dict of str to float, default=None
@@ -812,14 +813,14 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Raises
         ------
         ValueError
-            If an answer cannot be understood, an item of a query of X is unknown, no
-            answer is about a query of X, or names of reviewers differ by case alone.
+            If an answer cannot be understood, an item is in another query or no row of
+            X, no answer is about items of X, or a reviewer has two spellings.
 
         Warns
         -----
         UserWarning
-            If parameters of the rule were set after ``fit``, or answers are about
-            queries that are not in X.
+            If parameters of the rule were set after ``fit``; or of answers that are
+            not about X, columns that are not read, and answers that count once.
         """
         check_row_order(X, qid=qid, item_id=item_id)
         items = self._scored(X, qid)

@@ -591,12 +591,9 @@ def find_fragility(evidence: VoteEvidence) -> Fragility:
     enough = bisect_left(range(enough), True, lo=kept + 1, key=lost)
     successor = _successor(evidence, leader, order[:enough])
     names = evidence.votes.items.tolist()
-    return Fragility(
-        leader=names[leader],
-        successor=None if successor is None else names[successor],
-        rows=np.sort(order[:enough]),
-        share=enough / evidence.votes.left.size,
-    )
+    follows = None if successor is None else names[successor]
+    share = enough / evidence.votes.left.size
+    return Fragility(names[leader], follows, np.sort(order[:enough]), share)
 
 
 def _influence(

@@ -6,13 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import FloatArray
-from skrank_abstain._kernels.closing import reduced_orders
 from skrank_abstain._saving import Saved
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
@@ -303,16 +301,8 @@ class Leaderboard(Saved, BaseEstimator):
             level = 1 - (1 - self.confidence) / 5 if once else 1.0
             lapse, other_lapses = choose_lapses(counts, model, prior, level)
         fitted = fit_strengths(counts, with_lapses(model, lapse), prior)
-        evidence = VoteEvidence(
-            *promise,
-            theta=fitted.theta,
-            votes=table,
-            ties=self.ties,
-            prior=float(prior),
-            fitted=fitted,
-            lapse=lapse,
-            other_lapses=other_lapses,
-        )
+        voted = *promise, fitted.theta, table, self.ties, float(prior), fitted
+        evidence = VoteEvidence(*voted, lapse=lapse, other_lapses=other_lapses)
         if judges is not None:
             evidence = self._judged(evidence, votes, judges, labels)
         self._take(evidence, table.items)
@@ -365,8 +355,9 @@ class Leaderboard(Saved, BaseEstimator):
         Parameters
         ----------
         frame : frame or mapping of columns
-            A column for each system, a row for each query. Cells may be missing: two
-            systems are compared on the queries that both have.
+            A column for each system, a row for each query; the higher a value, the
+            better: pass ``-frame`` for a loss. Cells may be missing: two systems are
+            compared on the queries that both have.
 
         Returns
         -------
@@ -560,26 +551,6 @@ class Leaderboard(Saved, BaseEstimator):
         more = np.ceil(self.n_votes_ * (growth - 1))
         more[growth > _MOST_GROWTH] = np.inf
         return replace(self.decisions.take(rows), more=more)
-
-    def preference_graph(self) -> csr_array:
-        """Return the sure orders that do not follow from others.
-
-        Returns
-        -------
-        graph : csr_array of shape (n_items, n_items), bool
-            Entry (i, j): item i of ``items_`` is surely stronger than j. Sure orders
-            never lead in a circle.
-        """
-        found = self._known().comparisons
-        order = np.argsort(self.strengths_, kind="stable")
-        position = np.empty_like(order)
-        position[order] = np.arange(order.size)
-        ends = np.sort(position[[found.left, found.right]], axis=0)[:, found.accepted]
-        over = np.zeros((order.size, order.size), dtype=bool)
-        over[ends[1], ends[0]] = True
-        higher, lower = reduced_orders(np.arange(order.size), over)
-        ones = np.ones(higher.size, dtype=bool)
-        return csr_array((ones, (order[higher], order[lower])), shape=over.shape)
 
     def report(self) -> Report:
         """Return a page about the board: data, promise and results.

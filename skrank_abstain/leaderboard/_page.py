@@ -45,7 +45,10 @@ def write_report(board: Any, evidence: Evidence) -> Report:
     else:
         unit, assumptions = "queries", _OF_SCORES
         data = [f"{evidence.theta.size} systems on {board.n_votes_} queries"]
-        model = ["the mean of the metric; systems are compared on the same queries"]
+        model = [
+            "the mean of the metric, the higher the better (of a loss, or of ranks, "
+            "pass the negative); systems are compared on the same queries"
+        ]
     accepted = evidence.comparisons.accepted
     leaders = ", ".join(map(str, ranking.item_id[ranking.best == 1]))
     short = [

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +24,10 @@ _MOST_NAMES = 120
 _HIGHEST = 16
 
 
-class Standing(NamedTuple):
-    """One item of ``Standings``, as Python values."""
-
-    place: int
-    item_id: Any
-    score: float
-    low: float
-    high: float
-    votes: int
-    provisional: bool
-    best: int
-    worst: int
-    open: bool
+#: One item of ``Standings``, as Python values.
+Standing = namedtuple(
+    "Standing", "place item_id score low high votes provisional best worst open"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

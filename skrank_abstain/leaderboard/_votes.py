@@ -1,12 +1,11 @@
 """Read votes, judges' votes, and metrics of systems: tables in, numbers out."""
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +24,14 @@ from skrank_abstain._validation import (
     listed,
     shown,
 )
-from skrank_abstain.pairs import read_columns, read_pair_labels
+from skrank_abstain.pairs import (
+    check_spelling,
+    read_columns,
+    read_times,
+    read_winners,
+    warn_of_unread,
+)
+from skrank_abstain.review import OF_THE_MODEL
 
 #: Needed columns, and their names in questions and in arenas.
 _NEEDED = {
@@ -35,9 +41,13 @@ _NEEDED = {
 }
 #: Names of columns of ids, and names of queries.
 _IDS = {"qid", "query", "query_id", "topic", "system"}
+_WIDE = (
+    " Make a long table wide with "
+    'frame.pivot(index="query", columns="system", values="metric").'
+)
 _QUERY = re.compile(r"(q|qid|query|topic)[-_ .]?\d+", re.IGNORECASE)
-#: A tie in words, in small letters alone.
-_TIE = re.compile("tie|draw|same|equal|both|neither|(tie|equally)?(both)?(good|bad)")
+#: Other columns that are read.
+_OTHERS = ("count", "weight", "time", "vote_id")
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +153,11 @@ def read_votes(
             f"covariates=[{covariates!r}]."
         )
     table = _open(votes)
+    known = [*chain(*_NEEDED.values()), *_OTHERS, *covariates, cluster or ""]
+    warn_of_unread(table, known, "votes", every=False)
     sides = [_named(table[x], _users_name(table, x)) for x in ("left", "right")]
-    known = _sorted_names([*sides[0], *sides[1]]) if items is None else items
-    left, right = number_names(sides, known)
+    names = _sorted_names([*sides[0], *sides[1]]) if items is None else items
+    left, right = number_names(sides, names)
     same = np.flatnonzero(left == right)
     if same.size:
         raise ValueError(
@@ -162,7 +174,7 @@ def read_votes(
     weight = _weights(table)
     if half_life is not None:
         check_positive(half_life, "half_life")
-        time = _times(_column(table, "time", "half_life needs time and"))
+        time = read_times(_column(table, "time", "half_life needs time and"), "votes")
         faded = np.exp2((time - time.max()) / half_life)
         if faded.sum() < 10 <= faded.size:
             raise ValueError(
@@ -172,16 +184,13 @@ def read_votes(
                 "vote in the future makes all others old."
             )
         weight *= faded
-    columns = [_covariate(table, name) for name in covariates]
-    return Votes(
-        items=known,
-        left=left,
-        right=right,
-        label=_labels(table, labels, sides),
-        weight=weight,
-        covariates=np.array(columns, dtype=np.float64).reshape(-1, left.size).T,
-        cluster=None if cluster is None else _clusters(table, cluster),
-    )
+    columns = [_covariate(table, each) for each in covariates]
+    numbers = np.array(columns, dtype=np.float64).reshape(-1, left.size).T
+    group = None if cluster is None else _clusters(table, cluster)
+    name = _users_name(table, "label")
+    column = _named(table["label"], name)
+    label = read_winners(column, labels, sides, f"votes[{name!r}]")
+    return Votes(names, left, right, label, weight, numbers, group)
 
 
 def split_votes(votes: Any, by: str, weight: FloatArray) -> dict[Any, Any]:
@@ -304,21 +313,28 @@ def _refuse_others(frame: Any, names: list[Any], columns: list[NDArray[Any]]) ->
     turned = all(isinstance(name, int | np.integer) for name in names)
     turned &= any(isinstance(row, str) for row in rows)
     turned |= all(_QUERY.fullmatch(str(name)) for name in names)
-    whole = [column.dtype.kind in "iu" for column in columns]
+    like = [_like_an_id(column) for column in columns]
     ids = [
         name
-        for name, column, ints in zip(names, columns, whole, strict=True)
-        if str(name).strip().lower() in _IDS
-        or (ints and not all(whole) and np.unique(column).size == column.size > 5)
+        for name, even in zip(names, like, strict=True)
+        if str(name).strip().lower() in _IDS or (even and None in like)
     ]
     if turned or ids:
         got = f"{ids[0]!r}, which looks like an id" if ids else "queries as columns"
         raise ValueError(
             "frame must have a column for each system, of its metric alone, and a row "
             f"for each query, got {got}. Turn it with frame.T, leave ids out with "
-            "frame.set_index, or make a long table wide with "
-            'frame.pivot(index="query", columns="system", values="metric").'
+            f"frame.set_index.{_WIDE}"
         )
+
+
+def _like_an_id(column: NDArray[Any]) -> bool | None:
+    """Return whether all of many whole numbers occur equally often; None for others."""
+    # Counts of which some are missing are floats, and so are ids after a merge.
+    if column.dtype.kind not in "iuf" or (column[np.isfinite(column)] % 1).any():
+        return None
+    times = np.unique(column[np.isfinite(column)], return_counts=True)[1]
+    return bool(times.size > 2 and times.sum() > 5 and np.ptp(times) == 0)
 
 
 def _metric(name: Any, column: NDArray[Any]) -> FloatArray:
@@ -326,7 +342,9 @@ def _metric(name: Any, column: NDArray[Any]) -> FloatArray:
     missing = np.array([is_missing(value) for value in column.tolist()])
     values = np.full(column.size, np.nan)
     name = f"frame[{name!r}]"
-    values[~missing] = check_finite(column[~missing], name, ("n_queries",))
+    values[~missing] = check_finite(
+        column[~missing], name, ("n_queries",), remedy=_WIDE
+    )
     return values
 
 
@@ -358,11 +376,11 @@ def _open(votes: Any) -> dict[str, list[Any]]:
     for ours, theirs in _NEEDED.items():
         columns[ours] = next((columns[n] for n in theirs if n in names), None)
     twice = columns.get("winner", columns["label"]) != columns["label"]
-    if twice or None in columns.values() or {"accepted", "p_left"} & {*names}:
+    if twice or None in columns.values() or {*OF_THE_MODEL, "pvalue"} & {*names}:
         raise ValueError(
             "votes must have columns left, right, label, or model_a, model_b, winner, "
-            "one of label and winner, and not those of questions (accepted, p_left), "
-            f"whose label is the board's, got {listed(names)}."
+            f"one of label and winner, and none of {listed(OF_THE_MODEL)}, as of "
+            f"questions, whose label is the board's, got {listed(names)}."
         )
     if not columns["label"]:
         raise ValueError("votes must have at least one row, got none.")
@@ -391,36 +409,6 @@ def _vote_ids(votes: Any) -> list[Any]:
     return _named(column, "vote_id")
 
 
-def _labels(table: Mapping[str, list[Any]], labels: Any, sides: Any) -> IntArray:
-    """Return +1, 0 and -1; labels may be the names of the items that win."""
-    column, name = table["label"], _users_name(table, "label")
-    kinds = set(_named(column, name))
-    name = f"votes[{name!r}]"
-    values, left, right = (np.array([*v, None], object)[:-1] for v in (column, *sides))
-    if labels is not None:
-        return read_pair_labels(values, labels, name=name)
-    won, lost = values == left, values == right
-    by_name: IntArray = won.astype(np.int64) - lost
-    ties = {v for v in kinds if _TIE.fullmatch(re.sub(r"[\W_]", "", str(v).lower()))}
-    values[(by_name == 0) & [value in ties for value in column]] = "tie"
-    named = bool((won | lost | (values == "tie")).all() and by_name.any())
-    try:
-        label = read_pair_labels(values, name=name)
-    except ValueError:
-        if not named:
-            raise
-        return by_name
-    # In tables of results 1 and 0 are left and right, in -1, 0, 1 left and tie.
-    if kinds == {0, 1} or (named and (label != by_name).any()):
-        raise ValueError(
-            "votes must have labels whose meaning is clear, as left, tie and right, "
-            f"got {listed(dict.fromkeys(column))}, where 0 may be a tie or the right "
-            "one, or a name that of a side or of an item: say labels=(right, tie, "
-            "left), such as labels=(-1, 0, 1) or labels=(0, 1), to fit."
-        )
-    return label
-
-
 def _weights(table: Mapping[str, list[Any]]) -> FloatArray:
     """Return the weights; 1 without a column for them."""
     ones = np.ones(len(table["label"]))
@@ -431,29 +419,6 @@ def _weights(table: Mapping[str, list[Any]]) -> FloatArray:
             f"got {weight.min():g}."
         )
     return weight
-
-
-def _times(column: list[Any]) -> FloatArray:
-    """Return times as numbers, dates as days."""
-    column = _named(column, "time")
-    try:
-        return np.array([_days(value) for value in column])
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"votes must have times that are numbers or dates, got {shown(column[0])}."
-        ) from None
-
-
-def _days(value: Any) -> float:
-    """Return a date as days, and a number unchanged."""
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value)
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
-    if isinstance(value, datetime):
-        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return aware.timestamp() / 86_400
-    return float(value.toordinal() if isinstance(value, date) else value)
 
 
 def _covariate(table: Mapping[str, list[Any]], name: str) -> FloatArray:
@@ -503,16 +468,7 @@ def _named(column: list[Any], name: str) -> list[Any]:
 def _sorted_names(names: list[Any]) -> NDArray[Any]:
     """Return each name once, in an order that does not depend on that of the votes."""
     every = list(set(names))
-    texts: dict[str, Any] = {}
-    for name in every:
-        text = unicodedata.normalize("NFC", str(name)).strip().casefold()
-        other = texts.setdefault(text, name)
-        if other is not name:
-            raise ValueError(
-                "votes must write the name of an item in one way, got "
-                f"{other!r} and {name!r}, which differ by type, case, spaces or the "
-                "Unicode form alone: use one of them everywhere."
-            )
+    check_spelling(every, "votes", "item")
     with suppress(TypeError):
         return _array_of_names(sorted(every))
     return _array_of_names(sorted(every, key=str))

@@ -498,26 +498,26 @@ class Monitor:
         ValueError
             If the state is of another version, or a value is missing.
         """
-        needed = [each.name for each in fields(cls)]
-        state = dict(state)
-        found = state.pop("version", "unknown")
-        if found != _VERSION or state.keys() != set(needed):
+        plain = dict(state) if isinstance(state, Mapping) else {}
+        found = plain.pop("version", "unknown")
+        try:
+            if found != _VERSION or plain.keys() != {each.name for each in fields(cls)}:
+                raise KeyError("no default stands in")
+            read = {
+                "counts": np.array(plain["counts"], dtype=np.int64),
+                "logs": np.array(plain["logs"], dtype=np.float64),
+                "bets": Bets._make(plain["bets"]),
+                "days": {day: tuple(peaks) for day, peaks in plain["days"].items()},
+            }
+            for name in ("since", "judged", "peaks", "audits"):
+                read[name] = tuple(plain[name])
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"state must be what to_dict of a Monitor of version {_VERSION} gave, "
-                f"with {listed(needed)}, got version {found} and {listed(state)}: "
+                f"got version {found} and {listed(plain)}: pass json.loads(text), or "
                 "begin anew with Monitor.of(ranker)."
-            )
-        read = {
-            "counts": np.array(state["counts"], dtype=np.int64),
-            "logs": np.array(state["logs"]),
-            "bets": Bets(*state["bets"]),
-            "since": tuple(state["since"]),
-            "judged": tuple(state["judged"]),
-            "peaks": tuple(state["peaks"]),
-            "audits": tuple(state["audits"]),
-            "days": {day: tuple(peaks) for day, peaks in state["days"].items()},
-        }
-        return cls(**{**state, **read})
+            ) from error
+        return cls(**{**plain, **read})
 
     def _check(self, ranker: Any) -> None:
         probe = _probe(ranker.estimator_) or self.probe

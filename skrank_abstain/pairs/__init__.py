@@ -8,7 +8,15 @@ from skrank_abstain.pairs._memory import (
     check_graph_size,
     check_output_size,
 )
-from skrank_abstain.pairs._pair_labels import read_columns, read_pair_labels
+from skrank_abstain.pairs._pair_labels import (
+    as_number,
+    check_spelling,
+    read_columns,
+    read_pair_labels,
+    read_times,
+    read_winners,
+    warn_of_unread,
+)
 from skrank_abstain.pairs._queries import (
     Queries,
     check_item_id,

@@ -1,12 +1,17 @@
 """Read tables of labelled pairs: their columns, and right, tie or left preferred."""
 
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, date, datetime
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._kernels import IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import listed, shown
 from skrank_abstain._warnings import warn_user
 
@@ -27,6 +32,8 @@ _VOCABULARIES: tuple[dict[Any, int], ...] = (
     {-1: -1, 1: 1},
     *({right: -1, left: 1} | _TIES for right, left in _WORDS),
 )
+#: A tie in words, in small letters alone.
+_TIE = re.compile("tie|draw|same|equal|both|neither|(tie|equally)?(both)?(good|bad)")
 _KNOWN = (
     "(-1, 0, 1), (0, 0.5, 1), (0, 1), (-1, 1) or, in any case, right / tie / left, "
     "model_b / tie / model_a, B / tie / A, second / tie / first, loss / tie / win (of "
@@ -34,20 +41,17 @@ _KNOWN = (
 )
 
 
-def read_columns(
-    table: Any, name: str, *, remedy: str = "", same_keys: bool = False
-) -> dict[str, list[Any]]:
+def read_columns(table: Any, name: str, *, remedy: str = "") -> dict[str, list[Any]]:
     """Return the columns of a table as lists of one length.
 
     Parameters
     ----------
     table : frame, mapping of columns or sequence of mappings
+        A value that a mapping lacks is None.
     name : str
         Name of the parameter, for messages.
     remedy : str, default=""
         What to do about an object that is no table.
-    same_keys : bool, default=False
-        Whether all mappings must have the same keys. False: a missing value is None.
 
     Returns
     -------
@@ -59,10 +63,10 @@ def read_columns(
     TypeError
         If ``table`` is not a table.
     ValueError
-        If columns differ in length, or mappings in their keys.
+        If columns differ in length.
     """
     if isinstance(table, Sequence) and not isinstance(table, str | bytes):
-        return _columns_of_rows(table, name, same_keys=same_keys)
+        return _columns_of_rows(table, name)
     names = table if isinstance(table, Mapping) else getattr(table, "columns", None)
     if names is None:
         raise TypeError(
@@ -76,22 +80,34 @@ def read_columns(
     return columns
 
 
-def _columns_of_rows(
-    rows: Sequence[Any], name: str, *, same_keys: bool
-) -> dict[str, list[Any]]:
+def warn_of_unread(
+    names: Iterable[str], known: Sequence[str], table: str, *, every: bool = True
+) -> None:
+    """Name the columns that are not read, and the known name that each is near to.
+
+    ``every=False`` names only those that are near to one.
+    """
+    cutoff = 0.6 if every else 0.7
+    near = {
+        name: get_close_matches(name.strip().lower(), known, 1, cutoff)
+        for name in names
+        if name not in known
+    }
+    if near and (every or any(near.values())):
+        meant = [f" Is {name!r} {of[0]!r}?" for name, of in near.items() if of]
+        warn_user(
+            f"{table} have columns that are not read: {listed(near)}.{''.join(meant)} "
+            f"Those that are read: {', '.join(known)}."
+        )
+
+
+def _columns_of_rows(rows: Sequence[Any], name: str) -> dict[str, list[Any]]:
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise TypeError(
                 f"{name} must hold mappings, got {shown(row)} in row {number}."
             )
-    every = list(dict.fromkeys(key for row in rows for key in row))
-    for number, row in enumerate(rows if same_keys else ()):
-        lacking = [key for key in every if key not in row]
-        if lacking:
-            raise ValueError(
-                f"{name} must have the same columns in all rows, got none called "
-                f"{lacking[0]!r} in row {number}: add it there, or drop it everywhere."
-            )
+    every = dict.fromkeys(key for row in rows for key in row)
     return {str(key): [row.get(key) for row in rows] for key in every}
 
 
@@ -101,6 +117,110 @@ def _python_values(column: Any) -> list[Any]:
     # tolist() turns nanosecond dates into integers, and float32 0.1 into 0.10000000149.
     kept = kind in ("m", "M") or (kind == "f" and dtype.itemsize < 8)
     return list(column if kept or not hasattr(column, "tolist") else column.tolist())
+
+
+def read_times(column: Sequence[Any], name: str) -> FloatArray:
+    """Return times as numbers, dates as days; texts are numbers or ISO dates."""
+    found = [_days(value) for value in column]
+    for row, (time, is_date) in enumerate(found):
+        if np.isnan(time) or is_date != found[0][1]:
+            raise ValueError(
+                f"{name} must have a time in every row, all numbers, or all dates with "
+                f"the year first, as 2026-11-25 14:30, got {shown(column[row])} in row "
+                f"{row}."
+            )
+    return np.array(found)[:, 0]
+
+
+def _days(value: Any) -> tuple[float, bool]:
+    """Return a date as days, or a number, and whether it is a date; NaN for others."""
+    with suppress(TypeError, ValueError):
+        if not isinstance(value, date | np.datetime64):
+            return float(value), False
+    with suppress(ValueError):
+        time = datetime.fromisoformat(str(value).strip())
+        return time.replace(tzinfo=time.tzinfo or UTC).timestamp() / 86_400, True
+    return np.nan, False
+
+
+def as_number(value: Any) -> Any:
+    """Return the number that a text writes, such as 7 for 007, or else the value."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntArray:
+    """Return labels as -1, 0 and +1; they may be the names of the items that win.
+
+    Parameters
+    ----------
+    column : list of length n_pairs, n_pairs >= 1
+        Numbers may be written as texts, as in files.
+    labels : None or sequence
+        As in `read_pair_labels`.
+    sides : two sequences of length n_pairs
+        Names of the left and of the right items; None for items without names.
+    name : str
+        Name of the column, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a label is not understood, or means one thing as a side and another one as
+        the name of an item.
+    """
+    plain = {each: as_number(each) for each in {*column, *sides[0], *sides[1]}}
+    values = np.array([*map(plain.get, column), None], dtype=object)[:-1]
+    if labels is not None:
+        labels = [*map(as_number, labels)] if np.ndim(labels) == 1 else labels
+        return read_pair_labels(values, labels, name=name)
+    kinds: dict[Any, int] = {}
+    for each, value in plain.items():
+        plain[each] = kinds.setdefault(_in_letters(value), len(kinds))
+    said, left, right = (np.array([*map(plain.get, x)]) for x in (column, *sides))
+    by_name: IntArray = (said == left).astype(np.int64) - (said == right)
+    ties = [kinds[k] for k in kinds if _TIE.fullmatch(re.sub(r"[\W_]", "", str(k)))]
+    values[(by_name == 0) & np.isin(said, ties)] = "tie"
+    odd = np.flatnonzero((by_name == 0) & (values != "tie"))
+    named = by_name.any() and not odd.size
+    try:
+        label = read_pair_labels(values, name=name)
+    except ValueError as error:
+        if named:
+            return by_name
+        got = f" {column[odd[0]]!r} in row {odd[0]} names neither item."
+        raise ValueError(f"{error}{got * bool(by_name.any())}") from None
+    # In tables of results 1 and 0 are left and right, in -1, 0, 1 left and tie.
+    if {*values.tolist()} == {0, 1} or (named and (label != by_name).any()):
+        raise ValueError(
+            f"{name} must hold labels whose meaning is clear, as left, same and right, "
+            f"got {listed(dict.fromkeys(column))}, where 0 may be a tie or the right "
+            "one, or a name that of a side or of an item. Say what yours mean with "
+            "labels=(right, tie, left), as labels=(-1, 0, 1) where 0 is a tie."
+        )
+    return label
+
+
+def check_spelling(names: Iterable[Any], parameter: str, kind: str) -> None:
+    """Refuse names that are written in several ways, as 1 and "1", or Bo and bo."""
+    known: dict[Any, Any] = {}
+    for name in names:
+        other = known.setdefault(_in_letters(str(name)), name)
+        if other != name:
+            raise ValueError(
+                f"{parameter} must write the name of each {kind} in one way, got "
+                f"{other!r} and {name!r}, which differ by type, case, spaces or the "
+                "Unicode form alone: use one of them everywhere."
+            )
+
+
+def _in_letters(name: Any) -> Any:
+    """Return a text as it is compared, without its case, and other values as such."""
+    if not isinstance(name, str):
+        return name
+    return unicodedata.normalize("NFC", name).strip().casefold()
 
 
 def read_pair_labels(

@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 import sklearn
 
-from skrank_abstain._saving import __version__
+from skrank_abstain._saving import __version__, write_file
 from skrank_abstain.displays import require_pyplot
 from skrank_abstain.pairs import html_table
 from skrank_abstain.scorers import last_step, library_of
@@ -153,8 +153,7 @@ class Report(str):
         """
         if Path(path).suffix.lower() not in (".html", ".htm"):
             raise ValueError(f"path must end in .html or .htm, got {str(path)!r}.")
-        text = _html(self._title, self._sections)
-        Path(path).write_text(text, encoding="utf-8")
+        write_file(path, _html(self._title, self._sections))
 
     def _repr_html_(self) -> str:
         # The first sections are open, the others open on a click. Pictures are for the

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from skrank_abstain._kernels import IntArray
 from skrank_abstain._validation import is_blank, is_missing, listed, shown
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import Queries, read_columns, read_pair_labels
+from skrank_abstain.pairs import (
+    Queries,
+    as_number,
+    check_spelling,
+    read_columns,
+    read_times,
+    read_winners,
+    warn_of_unread,
+)
 
 _FLOAT = re.compile(r"-?\d+\.0")
 _DATE = re.compile(r"\d{4}-[01]\d-[0-3]\d([ T][0-2]\d:[0-5]\d(:[0-5]\d(\.\d+)?)?)?")
@@ -30,7 +38,9 @@ _ANYONE = "reviewer"
 GOLD = "gold="
 _NEEDED = ("left", "right", "label")
 #: Columns of decisions and questions, whose label is the model's.
-_OF_THE_MODEL = ("risk", "accepted", "p_left", "value")
+OF_THE_MODEL = ("risk", "accepted", "p_left", "value")
+#: Columns of answers.
+ANSWER_COLUMNS = ("qid", *_NEEDED, "reviewer", "time", "left_id", "right_id", "pair_id")
 
 
 def as_text(value: Any) -> str:
@@ -162,7 +172,7 @@ def take_answers(
         Columns ``left``, ``right``, ``label``; ``qid`` unless there is one query or
         items are row positions; optionally ``reviewer``, ``time`` and the ``pair_id``
         of a file of tasks. ``left_id`` and ``right_id`` stand for the first two, with
-        ``item_id`` or where these are absent. Other columns are ignored.
+        ``item_id`` or where these are absent. One warning names all others.
     queries : Queries
     item_id : ndarray of shape (n_items,), or None
         None: the table names items by their row positions.
@@ -176,27 +186,38 @@ def take_answers(
     answers : Answers
         The same whatever the order of the rows. Equal answers of one reviewer about a
         pair count once; of different ones the last counts, if the table has times, and
-        all of them otherwise. Answers about queries that are not in X are left out,
-        with one warning.
+        all of them otherwise. Answers about queries, or items by name, that are not in
+        X are left out, with one warning.
+
+    Warns
+    -----
+    UserWarning
+        Of columns that are not read, equal answers without reviewers, which count once,
+        and answers from files that name no query.
 
     Raises
     ------
     TypeError
         If the table is of another kind.
     ValueError
-        If a column or a value is missing, an item of a query of X is unknown or in
-        another query, no answer is about a query of X, both items are the same, a label
-        is not understood, the names of two reviewers differ by case alone, or the table
-        holds decisions, whose labels are the machine's own.
+        If a column or a value is missing, an item is in another query or no row of X,
+        no answer is about items of X, both items are the same, a label or a time is not
+        understood, a reviewer has two spellings, or the table holds decisions, whose
+        labels are the machine's own.
     """
     table = _columns(answers, by_name=item_id is not None)
     if gold is not None:
         table = _join_gold(table, _columns(gold, by_name=item_id is not None))
     left, right = _rows(table, queries, item_id)
-    label = _labels(table["label"], labels)
+    sides: Any = [[*map(as_text, table[side])] for side in ("left", "right")]
+    if item_id is None:  # row positions are numbers, and so are labels
+        sides = [[None] * left.size] * 2
+    label = _labels(table["label"], labels, sides)
     n = label.size
     names = _known(table.get("reviewer", [_ANYONE] * n), "reviewer")
-    moments = _moments(table.get("time", [None] * n))
+    times, moments = table.get("time", []), np.zeros(n)
+    if any(time is not None for time in times):
+        moments = read_times(times, "answers")
     about = np.flatnonzero(left >= 0)  # a query of X
     left, right, label = left[about], right[about], label[about]
     position = np.argsort(queries.order) - queries.offsets[queries.codes]
@@ -206,14 +227,24 @@ def take_answers(
     label = np.where(swapped, -label, label)
     texts = np.array([names[k].strip() for k in about], dtype=np.str_)
     reviewers, code = np.unique(texts, return_inverse=True)
-    check_spelling(reviewers.tolist(), "answers")
+    check_spelling(reviewers.tolist(), "answers", "reviewer")
     keys = np.stack([query, left, right, label, code.reshape(-1)])
     kept, row, number = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    if row.size < about.size and "reviewer" not in table:
+        warn_user(
+            f"{about.size - row.size} answers that repeat another one count once: add "
+            "a column reviewer if several people answered, qid if about several days."
+        )
+    if "pair_id" in table and about.size and queries.values.tolist() == [None]:
+        warn_user(
+            "answers from files name no query: those of another day count, too, if its "
+            'items had these names. Ask with the day next time: review(X, qid="Monday")'
+        )
     # A reviewer answers differently about a pair: the last answer counts.
     pairs = np.unique(kept[[0, 1, 2, 4]], axis=1, return_inverse=True)[1].reshape(-1)
     several, row = np.flatnonzero(np.bincount(pairs) > 1), about[row]
     changed = [(kept[0, pairs == pair][0], row[pairs == pair]) for pair in several]
-    last, latest = np.zeros_like(row), np.zeros_like(row)
+    last, latest = np.full((2, row.size), -np.inf)
     np.maximum.at(last, number.reshape(-1), moments[about])
     np.maximum.at(latest, pairs, last)
     counts = last == latest[pairs]
@@ -222,25 +253,13 @@ def take_answers(
     return Answers(query, left, right, label, reviewer, row[counts], spelled, changed)
 
 
-def check_spelling(names: Iterable[str], parameter: str) -> None:
-    """Refuse names of reviewers that differ by case alone."""
-    known: dict[str, str] = {}
-    for name in names:
-        other = known.setdefault(name.casefold(), name)
-        if other != name:
-            raise ValueError(
-                f"{parameter} must write the name of each reviewer in one way, got "
-                f"{other!r} and {name!r}: use one of them everywhere."
-            )
-
-
 def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
     """Return the columns of the table as lists of one length."""
     found: dict[str, list[Any]] = {}
     if answers is not None:
         remedy = "; read a file with review.read_answers"
-        found = read_columns(answers, "answers", remedy=remedy, same_keys=True)
-    guessed = [name for name in _OF_THE_MODEL if name in found]
+        found = read_columns(answers, "answers", remedy=remedy)
+    guessed = [name for name in OF_THE_MODEL if name in found]
     if guessed:
         raise ValueError(
             "answers must come from people, got the columns of decisions or questions "
@@ -256,6 +275,7 @@ def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
             "answers must have columns qid, left, right, label, and optionally "
             f"reviewer and time, got {listed(found)}."
         )
+    warn_of_unread(found, ANSWER_COLUMNS, "answers")
     if all(map(is_blank, found.get("reviewer", []))):
         found.pop("reviewer", None)  # a column left empty
     return found or {name: [] for name in _NEEDED}
@@ -305,18 +325,22 @@ def _rows(
         _follow_pair_ids(rows, qid, sides, table["pair_id"], items)
     away = np.array([q is not None and q not in items for q in qid], dtype=bool)
     away &= (rows < 0).all(axis=0)
+    if item_id is not None:
+        away |= ((rows < 0) & ~np.isin(sides, names)).any(axis=0)
     if away.any():
-        first, several = shown(qid[int(away.argmax())]), shown(query_names)
-        known = f"such as {first} where X has {several}"
+        k = int(away.argmax())
+        first = {"qid": qid[k], "left": sides[0][k], "right": sides[1][k]}
+        known = f"such as {first} where X has {shown(query_names)}"
         if away.all():
             raise ValueError(
-                f"answers must be about queries of X, got others, {known}. Call "
-                "review without answers until there are some about X."
+                f"answers must be about items of X, got others, {known}. Call review "
+                "without answers until there are some about X."
             )
         warn_user(
-            f"{away.sum()} of {away.size} answers, about queries that are not in X, "
-            f"{known}, are set aside."
+            f"{away.sum()} of {away.size} answers, about queries or items that are "
+            f"not in X, {known}, are set aside."
         )
+    rows[:, away] = -1
     kind, remedy = "an item_id", ""
     if item_id is None:
         kind = "row positions of X"
@@ -379,8 +403,8 @@ def _follow_pair_ids(
                 wrong.append(k)
         elif found:
             # A name that is still known, or still the same number, tells the sides.
-            written = [_number(side[k]) for side in sides]
-            names = [_number(of_row[row][1]) for row in found]
+            written = [as_number(side[k]) for side in sides]
+            names = [as_number(of_row[row][1]) for row in found]
             turned = left == found[1] or right == found[0]
             turned |= left == right and written == names[::-1]
             rows[:, k] = found[::-1] if turned else found
@@ -408,55 +432,14 @@ def _queries_named(
     return [None] * n
 
 
-def _number(value: Any) -> Any:
-    """Return the number that a text writes, such as 7 for 007, or else the value."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
-
-
-def _labels(column: list[Any], labels: Any) -> IntArray:
+def _labels(column: list[Any], labels: Any, sides: Any) -> IntArray:
     if not column:
         return np.empty(0, dtype=np.int64)
     kinds = (list, tuple, dict, set, np.ndarray)
-    several = [isinstance(each, kinds) for each in column]
-    bad = [k for k, each in enumerate(column) if several[k] or is_blank(each)]
+    no_label = [isinstance(each, kinds) or is_blank(each) for each in column]
     remedy = (
         " Drop the rows without an answer, as review.read_answers does with a file of "
         "tasks."
     )
-    _refuse(bad, "have one label in every row", column, remedy)
-    # In a file all labels are texts, and a frame may have made 1.0 of 1.
-    values = np.array([_number(value) for value in column], dtype=object)
-    if labels is not None:
-        if np.ndim(labels) == 1:
-            labels = [_number(label) for label in labels]
-        return read_pair_labels(values, labels, name="answers")
-    try:
-        label = read_pair_labels(values)
-        # Elsewhere 0 and 1 mean right and left. Here they may also be the rest of
-        # -1, 0, 1 on a day without a -1.
-        unclear = {*values.tolist()} == {0, 1}
-    except ValueError:
-        unclear = True
-    if unclear:
-        raise ValueError(
-            "answers must have a label whose meaning is clear, as left, same or right, "
-            f"got {listed(dict.fromkeys(column))}. Say what yours mean with "
-            "labels=(right, tie, left), such as labels=(-1, 0, 1) where 0 is a tie."
-        )
-    return label
-
-
-def _moments(time: list[Any]) -> IntArray:
-    """Return the place of each time among all; alike without times."""
-    if not any(value is not None for value in time):
-        return np.zeros(len(time), dtype=np.int64)
-    missing = [k for k, value in enumerate(time) if is_missing(value)]
-    remedy = " Fill it in, or drop the column."
-    _refuse(missing, "have a time in every row", time, remedy)
-    try:
-        return np.unique(np.array(time, dtype=object), return_inverse=True)[1]
-    except TypeError as error:
-        raise TypeError(f"answers must have times of one kind: {error}.") from error
+    _refuse(np.flatnonzero(no_label), "have one label in every row", column, remedy)
+    return read_winners(column, labels, sides, "answers")

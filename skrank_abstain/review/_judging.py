@@ -12,8 +12,8 @@ from scipy.sparse.csgraph import connected_components
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_real
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import Queries
-from skrank_abstain.review._answers import GOLD, Answers, check_spelling
+from skrank_abstain.pairs import Queries, check_spelling
+from skrank_abstain.review._answers import GOLD, Answers
 
 #: Prior share of reversed orders, worth `_PRIOR_ANSWERS` answers. As many orders are
 #: called ties, and twice as many ties orders.
@@ -121,7 +121,7 @@ def known_rates(
     given = check_reviewer_error(reviewer_error)
     typical = given if isinstance(given, float) else np.nan
     rates = given if isinstance(given, dict) else {}
-    check_spelling((*reviewers, *rates), "reviewer_error")
+    check_spelling((*reviewers, *rates), "reviewer_error", "reviewer")
     names = tuple(dict.fromkeys((*reviewers, *rates)))
     rates = rates | {GOLD: 0.0}
     return names, np.array([rates.get(name, typical) for name in names]), typical
@@ -245,10 +245,9 @@ def warn_of_alike(
             names = answers.reviewers
             warn_user(
                 f"{names[one]!r} and {names[other]!r} cannot be told apart by their "
-                f"answers: they reverse {error[one]:.2f} and {error[other]:.2f} "
-                "of the orders, and the difference is less than two standard errors "
-                "(reviewer_error_se_). Add gold= answers, or a known rate as "
-                "reviewer_error={name: rate}."
+                f"answers: they reverse {error[one]:.2f} and {error[other]:.2f} of the "
+                "orders, less than two standard errors (reviewer_error_se_) apart. Add "
+                "gold= answers, or a known rate as reviewer_error={name: rate}."
             )
             return
 
@@ -277,10 +276,9 @@ class Contradiction:
 
     Attributes
     ----------
-    kind : {"changed", "conflict", "cycle", "levels", "improbable"}
+    kind : {"changed", "conflict", "cycle", "improbable"}
         "changed": one reviewer gave different answers about a pair; "conflict": several
         reviewers did; "cycle": orders and ties lead back to where they started;
-        "levels": a chain of orders needs more levels than relevance has grades;
         "improbable": an answer has a probability below .05, given all answers.
     qid : object
     answers : tuple of int
@@ -299,7 +297,7 @@ class Contradiction:
 
 
 def find_contradictions(
-    answers: Answers, queries: Queries, label_proba: FloatArray, n_levels: float
+    answers: Answers, queries: Queries, label_proba: FloatArray
 ) -> tuple[Contradiction, ...]:
     """Find contradictions between answers.
 
@@ -309,9 +307,6 @@ def find_contradictions(
     queries : Queries
     label_proba : ndarray of shape (n_answered, 3), float64
         Label probabilities of the answered pairs, given all answers.
-    n_levels : float
-        Length of the longest possible chain of items, each over the next; may be
-        infinite.
     """
     found = [("changed", query, rows) for query, rows in answers.changed]
     for part in map(slice, answers.pair_start, answers.pair_start[1:]):
@@ -328,9 +323,6 @@ def find_contradictions(
             within & (better == group) for group in np.unique(better[within & order])
         ]
         found += [("cycle", query, row[cycle]) for cycle in cycles]
-        chain = _longest_chain(better, worse)
-        if len(chain) >= n_levels:
-            found.append(("levels", query, row[chain]))
     proba = label_proba[answers.pair, answers.label + 1]
     improbable = np.flatnonzero(proba < _IMPROBABLE)
     found += [("improbable", answers.query[k], answers.row[[k]]) for k in improbable]
@@ -352,21 +344,6 @@ def _groups(answers: Answers, part: slice) -> tuple[IntArray, IntArray, BoolArra
     worse = of_ties[np.where(label < 0, left, right)]
     strong = _components(better[order], worse[order], n, strong=True)
     return strong[better], strong[worse], order
-
-
-def _longest_chain(better: IntArray, worse: IntArray) -> list[int]:
-    """Return the answers of a longest chain of groups, each over the next."""
-    level = np.zeros(max(better.max(), worse.max()) + 1, dtype=np.int64)
-    over = better != worse
-    # Ends, since there is no cycle of groups; a level is the longest way there.
-    while (over & (level[worse] <= level[better])).any():
-        np.maximum.at(level, worse[over], level[better[over]] + 1)
-    at, chain = np.argmax(level), []
-    while level[at] > 0:
-        into = over & (worse == at) & (level[better] == level[at] - 1)
-        chain.append(int(np.argmax(into)))
-        at = better[chain[-1]]
-    return chain
 
 
 def _components(start: IntArray, stop: IntArray, n: int, *, strong: bool) -> Any:

@@ -7,6 +7,7 @@ import re
 from base64 import b64encode
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
@@ -21,6 +22,7 @@ from zipfile import BadZipFile
 from numpy.typing import NDArray
 
 from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._saving import write_file
 from skrank_abstain._validation import check_choice, is_blank, is_missing, listed
 from skrank_abstain.pairs import PairDecisions, read_columns
 from skrank_abstain.review._answers import as_text, is_pair_id, pair_id
@@ -111,6 +113,7 @@ class Questions(PairDecisions):
         ImportError
             If a workbook is to be written without openpyxl.
         ValueError
+            If ``path`` is a file with answers;
             If ``shown`` has another number of rows than X, or, both being pandas
             objects, another index; if a table of the questions has other rows than
             these, does not name their items, or has a column for one side alone; if
@@ -137,6 +140,14 @@ class Questions(PairDecisions):
                 f"format={format!r}. Write a .csv or .xlsx, which spreadsheets open, a "
                 ".jsonl, or a .json for 'label_studio'."
             )
+        answered: list[Any] = []
+        with suppress(OSError, ValueError, ImportError):  # no file of answers
+            answered = _answers_of(path)
+        if answered:
+            raise ValueError(
+                f"path must not be a file with answers, got {os.fspath(path)!r}, which "
+                f"holds {len(answered)}: write the questions to another file."
+            )
         tasks = self._tasks(shown)
         columns = [*(tasks[0] if tasks else _TASK), "label", "reviewer"]
         rows = [[_as_cell(task.get(name, "")) for name in columns] for task in tasks]
@@ -144,9 +155,10 @@ class Questions(PairDecisions):
             book = _openpyxl(path).Workbook()
             for row in (columns, *rows):
                 book.active.append(row)
-            book.save(path)
-            return
-        if format == "csv":
+            file = BytesIO()
+            book.save(file)
+            content: str | bytes = file.getvalue()
+        elif format == "csv":
             text = StringIO(newline="")
             csv.writer(text).writerows([columns, *rows])
             content = text.getvalue()
@@ -154,7 +166,7 @@ class Questions(PairDecisions):
             content = "".join(json.dumps(task) + "\n" for task in tasks)
         else:
             content = json.dumps([{"data": task} for task in tasks], indent=1) + "\n"
-        Path(path).write_text(content, encoding="utf-8", newline="")
+        write_file(path, content)
 
     def to_page(
         self,
@@ -241,7 +253,7 @@ class Questions(PairDecisions):
         noscript, code = escape(words["noscript"]), escape(words["language"])
         page = page.replace("POLICY", policy).replace("NOSCRIPT", noscript)
         page = page.replace("LANGUAGE", code).replace("DATA", data)
-        Path(path).write_text(page, encoding="utf-8", newline="\n")
+        write_file(path, page)
 
     def _tasks(self, shown: Any) -> list[dict[str, Any]]:
         """Return one task per question; none reveals what the model expects."""
@@ -415,9 +427,8 @@ def _shown_columns(
         if hasattr(part, "iloc") and not part.index.equals(index):
             raise ValueError(
                 "shown must have its rows in the order of X, got another index than "
-                f"X's: {len(part)} rows for the {len(index)} of X. Pass "
-                "shown=frame.loc[X.index], or shown=frame.set_axis(X.index) where the "
-                "positions are right."
+                f"that of X's {len(index)} rows: pass shown=frame.loc[X.index], or "
+                "shown=frame.set_axis(X.index) where the positions are right."
             )
     for column in columns.values():
         if place is not None and len(column) != place.size:
@@ -630,12 +641,21 @@ def _rows_of_table(text: str) -> Iterator[Mapping[str, Any]]:
     if twice:
         raise csv.Error(f"two columns are called {twice[0]}")
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    seen: list[str] = []
     for row in islice(reader, 1, None):
         if len(row) not in (0, len(names)):
             raise csv.Error(f"line {reader.line_num} has another length")
         if row:
+            seen.append(row[-1])
             cells = map(_of_cell, row) if "pair_id" in names else row
             yield dict(zip(names, cells, strict=True))
+    # Some programs end no last row; what a cut one ends in stands nowhere else.
+    cut = not text.endswith(("\n", "\r")) and seen.count(seen[-1]) == 1 if seen else 0
+    if cut and names[-1] in {*_READ} - {"label"}:
+        raise csv.Error(
+            f"the last row may be cut at {seen[-1]!r}; end it with a line break if it "
+            "is whole"
+        )
 
 
 def _annotations(task: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -27,7 +27,7 @@ from skrank_abstain.pairs import (
     enumerate_pairs,
     html_of_rows,
 )
-from skrank_abstain.review._answers import GOLD, Answers, check_spelling, take_answers
+from skrank_abstain.review._answers import GOLD, Answers, take_answers
 from skrank_abstain.review._changes import Changes, reasons
 from skrank_abstain.review._choosing import (
     FEWER,
@@ -259,11 +259,8 @@ class Review:
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
         """Answers that contradict each other, or are improbable."""
-        tied = self.calibration.model.tied_shares_
-        # A grade that pools several relevances has orders within it, too.
-        n_levels = tied.size if (tied == 1).all() else np.inf
         return find_contradictions(
-            self.answers, self.items.queries, self._answered_proba, n_levels
+            self.answers, self.items.queries, self._answered_proba
         )
 
     @cached_property
@@ -390,47 +387,30 @@ class Review:
         return Questions(**vars(decided), value=value, index=self.index)
 
     def worth_asking(
-        self,
-        cost: float | Mapping[str, float],
-        *,
-        objective: str | QuestionObjective = "top",
+        self, cost: float, *, objective: str | QuestionObjective = "top"
     ) -> bool:
         """Return whether the best question is worth its price.
 
         Parameters
         ----------
-        cost : float or dict of str to float
+        cost : float
             Price of a question, in the units of ``Questions.value``: of DCG, or for
-            ``objective="pairs"`` in wrong pairs, under the ranker's own loss. By
-            reviewer if prices differ: answers of those who err more are worth less. A
-            reviewer of whom nothing is known counts as average.
+            ``objective="pairs"`` in wrong pairs, under the ranker's own loss.
         objective : {"top", "top@k", "pairs"} or QuestionObjective, default="top"
             As in ``ask``.
 
         Returns
         -------
         worth : bool
-            With prices by reviewer: whether this holds for at least one.
 
         Raises
         ------
         ValueError
-            If a price is negative, or there is none.
+            If the price is negative.
         """
-        objective = check_objective(objective)
-        prices: dict[Any, Any] = {None: cost}
-        if isinstance(cost, Mapping):
-            if not cost:
-                raise ValueError("cost must name at least one reviewer, got {}.")
-            prices = {str(name).strip(): price for name, price in cost.items()}
-            check_spelling((*self.answers.reviewers, *prices), "cost")
-        loss = self.calibration.loss
-        for name, price in prices.items():
-            least = check_real(price, "cost", 0, np.inf, include_high=False)
-            best = self._choose(1, objective, loss, reviewer=name)
-            if best and best[0][1].value > least:
-                return True
-        return False
+        least = check_real(cost, "cost", 0, np.inf, include_high=False)
+        best = self._choose(1, check_objective(objective), self.calibration.loss)
+        return bool(best) and best[0][1].value > least
 
     def rank_intervals(self) -> IntArray:
         """Return the best and the worst rank that the decided orders leave open.
@@ -639,16 +619,12 @@ class Review:
         objective: QuestionObjective,
         loss: FloatArray,
         per_query: int | str | None = None,
-        reviewer: str | None = None,
         *,
         drawn: bool = False,
         verbose: int = 0,
     ) -> list[tuple[int, Question]]:
         """Choose questions; ``drawn``: answers are drawn, not the most probable."""
-        names, rates = self.answers.reviewers, self.typical
-        if reviewer in names:
-            rates = Reviewers(*np.array(self.reviewers)[:, names.index(reviewer)])
-        answer_proba = rates.answer_proba()
+        answer_proba = self.typical.answer_proba()
         n_queries = self.items.queries.n_queries
 
         def stream(query: int) -> Iterator[Question]:

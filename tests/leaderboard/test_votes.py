@@ -241,7 +241,7 @@ def test_items_that_are_known_keep_their_numbers():
             ValueError,
             "time in e",
         ),
-        (with_column("time", ["now"] * 3), {"half_life": 3}, ValueError, "or dates"),
+        (with_column("time", ["now"] * 3), {"half_life": 3}, ValueError, "all dates"),
         (COLUMNS, {"covariates": "long"}, TypeError, r"write covariates=\['long'\]"),
         (COLUMNS, {"covariates": ["long"]}, ValueError, "covariates must name a col"),
         (with_column("z", [0] * 3), {"covariates": ["z"]}, ValueError, "0 in every v"),
@@ -281,3 +281,24 @@ def test_errors_name_the_columns_of_arenas(column, values, message):
     votes = {"model_a": list("xyx"), "model_b": list("zzz"), "winner": ["tie"] * 3}
     with pytest.raises(ValueError, match=message):
         read_votes(votes | {column: values})
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("weights", "weight"), ("counts", "count"), ("Winner", "winner")]
+)
+def test_columns_that_nearly_have_a_known_name_are_named(name, near):
+    with pytest.warns(UserWarning, match=f"Is '{name}' '{near}'"):
+        read_votes(with_column(name, [1, 2, 3]))
+    # Columns of another name, or that a parameter names, are nobody's mistake.
+    read_votes(with_column("voter", [1, 2, 3]) | {"prompt": ["x"] * 3, "turn": [1] * 3})
+    read_votes(with_column(name, [1, 2, 3]), covariates=[name])
+
+
+def test_winners_are_names_however_they_are_written():
+    assert_is_the_example(read_votes(with_column("label", ["ann", "ANN ", "tie"])))
+
+
+@pytest.mark.parametrize("column", ["value", "pvalue", "accepted", "p_left", "risk"])
+def test_what_the_board_says_is_no_vote(column):
+    with pytest.raises(ValueError, match="whose label is the board's"):
+        read_votes(with_column(column, [0.1, 0.2, 0.3]))

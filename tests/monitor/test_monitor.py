@@ -234,10 +234,13 @@ def test_answers_must_be_to_questions_that_were_drawn():
         with pytest.raises(ValueError, match=r"Audits ask about \['d: "):
             monitor.judge(RANKER, [wrong])
     after = monitor.judge(RANKER, answers[:1])
-    assert monitor.judge(RANKER, answers[:1] * 2).bets == after.bets  # one answer
+    with pytest.warns(
+        UserWarning, match="1 answers that repeat another one count once"
+    ):
+        assert monitor.judge(RANKER, answers[:1] * 2).bets == after.bets
     with pytest.raises(ValueError, match="Audits ask about"):
         after.judge(RANKER, answers[:1])
-    with pytest.warns(UserWarning, match="1 of 5 answers, about queries that are not"):
+    with pytest.warns(UserWarning, match="1 of 5 answers, about queries or items"):
         both = after.judge(RANKER, answers)
     assert both.bets == monitor.judge(RANKER, answers).bets
     words = {"left": "right", "right": "same", "same": "left"}
@@ -297,7 +300,7 @@ def test_judge_takes_the_tables_that_review_takes(tmp_path):
         (read_answers(path), None),
     ):
         assert monitor.judge(RANKER, table, labels=labels).bets == expected.bets
-    with pytest.raises(ValueError, match="a label whose meaning is clear"):
+    with pytest.raises(ValueError, match="labels whose meaning is clear"):
         monitor.judge(RANKER, numbers.assign(label=(sign > 0).astype(int)))
     with pytest.raises(ValueError, match="must come from people, got the columns of"):
         monitor.judge(RANKER, asked.to_frame())
@@ -321,8 +324,16 @@ def test_a_model_that_was_fitted_again_is_noticed():
 def test_states_and_pickles_of_another_version_say_so():
     state = START.to_dict()
     for old in ({**state, "version": 0}, {k: state[k] for k in state if k != "bets"}):
-        with pytest.raises(ValueError, match=r"version 1 gave, .* got version"):
+        with pytest.raises(ValueError, match=r"version 1 gave, got version"):
             Monitor.from_dict(old)
+    # The text of a state, fields of another kind, and bets of fewer numbers.
+    for other in (
+        json.dumps(state),
+        {**state, "days": None},
+        {**state, "bets": [1, 2]},
+    ):
+        with pytest.raises(ValueError, match=r"version 1 gave, .* json\.loads"):
+            Monitor.from_dict(other)
     # A pickle from before there were versions: the fields as they are.
     with pytest.raises(ValueError, match="got version unknown"):
         Monitor.__new__(Monitor).__setstate__({**vars(START)})

@@ -1,10 +1,12 @@
 """What labels of pairs mean."""
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from skrank_abstain.pairs import read_pair_labels
+from skrank_abstain.pairs import read_pair_labels, read_times, read_winners
 
 
 @pytest.mark.parametrize(
@@ -82,3 +84,67 @@ def test_words_that_mean_their_opposite_warn(labels):
 
 def test_numbers_may_be_turned_around():
     assert read_pair_labels([1, 0, -1], (1, 0, -1)).tolist() == [-1, 0, 1]
+
+
+A, B = ["A", "B", "B"], ["B", "A", "C"]
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (["A", "A", "C"], [1, -1, -1]),
+        (["B", "both bad", "Tie"], [-1, 0, 0]),
+        (["left", "right", "tie"], [1, -1, 0]),
+        (["1", "-1", "0.0"], [1, -1, 0]),  # as in a file
+        (["b", "b", "a"], [-1, -1, 1]),  # in the last row no item is called a: sides
+    ],
+)
+def test_the_winner_is_a_side_or_a_name(column, expected):
+    np.testing.assert_array_equal(read_winners(column, None, (A, B), "y"), expected)
+
+
+def test_a_winner_that_may_be_a_side_or_a_name_is_refused():
+    # As sides the right one wins in the second row, and by name the left one.
+    for column in (["A", "B", "B"], ["a", "b", "b"]):
+        with pytest.raises(ValueError, match="a name that of a side or of an item"):
+            read_winners(column, None, (A, B), "y")
+    assert read_winners(["A", "B"], ("B", "A"), (A[:2], B[:2]), "y").tolist() == [1, -1]
+    with pytest.raises(ValueError, match=r"'Bo' in row 2 names neither item"):
+        read_winners(["A", "B", "Bo"], None, (A, B), "y")
+
+
+def test_names_are_compared_however_they_are_written():
+    assert read_winners(
+        [" ann", "BO"], None, (["Ann"] * 2, ["Bo"] * 2), "y"
+    ).tolist() == [1, -1]
+    one, two = np.array([7, 8, 9]), ["8", "7.0", 7]
+    assert read_winners(["007", 7.0, 9], None, (one, two), "y").tolist() == [1, -1, 1]
+
+
+DAYS = [dt.date(2026, 11, 25), dt.date(2026, 12, 3)]
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ([999, "1000"], [999, 1000]),
+        (DAYS, [20_782, 20_790]),
+        ([*map(str, DAYS)], [20_782, 20_790]),
+        (pd.Series(DAYS).astype("datetime64[ns]"), [20_782, 20_790]),
+        (["2026-11-25T12:00", "2026-12-03 12:00:00Z"], [20_782.5, 20_790.5]),
+        (["2026-11-25T19:00:00-05:00", np.datetime64("2026-12-03")], [20_783, 20_790]),
+    ],
+)
+def test_times_are_compared_as_numbers_or_dates(times, expected):
+    np.testing.assert_allclose(read_times([*times], "votes"), expected)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [["2026-11-25", "03.12.2026"], ["2026-11-25", "11/12/2026"], [5, DAYS[0]], [5, []]],
+)
+def test_times_that_nothing_tells_are_refused(times):
+    with pytest.raises(
+        ValueError, match=r"votes must have a time in every row, .* in row 1"
+    ):
+        read_times(times, "votes")

@@ -155,7 +155,7 @@ def test_who_says_little_is_typical():
     assert judge_reviewers(none, np.empty(0), flat).turned.size == 0
 
 
-def found(said, reviewers=None, proba=None, n_levels=np.inf):
+def found(said, reviewers=None, proba=None):
     table = {
         "left": [int(answer[0]) for answer in said],
         "right": [int(answer[2]) for answer in said],
@@ -167,7 +167,7 @@ def found(said, reviewers=None, proba=None, n_levels=np.inf):
         proba = np.full((answers.pair_start.size - 1, 3), 1 / 3)
     return [
         (one.kind, one.qid, one.answers)
-        for one in find_contradictions(answers, QUERIES, proba, n_levels)
+        for one in find_contradictions(answers, QUERIES, proba)
     ]
 
 
@@ -189,21 +189,6 @@ def test_answers_that_go_together(said):
 )
 def test_cycles_through_orders_and_ties(said, rows):
     assert found(said) == [("cycle", "a", rows)]
-
-
-@pytest.mark.parametrize(
-    ("said", "n_levels", "rows"),
-    [
-        (["0>1", "2<1", "2>3", "4>5"], 3, (0, 1, 2)),
-        (["0>1", "1>2", "2>3", "0>3"], 2, (0, 1, 2)),
-        (["0>1", "1=2", "2>3"], 2, (0, 2)),
-        (["4>5"], 1, (0,)),
-    ],
-)
-def test_orders_in_a_row_need_levels(said, n_levels, rows):
-    query = "b" if len(said) == 1 else "a"
-    assert found(said, n_levels=n_levels) == [("levels", query, rows)]
-    assert found(said, n_levels=n_levels + 2) == []
 
 
 def test_two_reviewers_and_one_who_changed():

@@ -429,7 +429,8 @@ def test_tasks_say_the_day(tmp_path):
     one = written_tasks(tmp_path / "tasks", None, RANKER.review(X[:12]).ask(2))
     assert [task["qid"] for task in one] == ["", ""]
     answers = [task | {"label": "left"} for task in one]
-    assert len(RANKER.review(X[:12], answers=answers).answers) == 2
+    with pytest.warns(UserWarning, match=r"name no query: .* Ask with the day"):
+        assert len(RANKER.review(X[:12], answers=answers).answers) == 2
 
 
 @pytest.mark.parametrize(
@@ -617,13 +618,13 @@ def test_numbers_of_ones_own_are_no_ids_of_pairs(table, tmp_path):
     own = [row | {"pair_id": k} for k, row in enumerate(table)]
     assert same(answered(tmp_path, own), answered(tmp_path, table))
     unknown = changed(own, left_id=lambda _: "1000")
-    with pytest.raises(ValueError, match=r"name items of X by an item_id"):
+    with pytest.raises(ValueError, match="must be about items of X, got others"):
         answered(tmp_path, unknown)
 
 
 def test_too_many_pairs_are_not_looked_through(table, tmp_path, monkeypatch):
     monkeypatch.setattr(_answers, "_MOST_PAIRS", 65)  # a day has 66
-    with pytest.raises(ValueError, match=r"name items of X by an item_id"):
+    with pytest.raises(ValueError, match="must be about items of X, got others"):
         answered(tmp_path, changed(table, left_id=lambda _: "1000"))
 
 
@@ -691,3 +692,59 @@ def test_half_a_character_empties_no_file(kind, tmp_path):
     with pytest.raises(ValueError, match=r"left_.* must be text, .* lone surrogate"):
         write(path, shown={"\ud800": ["note"] * 24})
     assert path.read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["tasks.csv", "tasks.jsonl", "tasks.xlsx", "t.json"])
+def test_a_file_with_answers_is_not_written_over(name, tmp_path):
+    if name.endswith("xlsx"):
+        openpyxl = pytest.importorskip("openpyxl")
+    path = tmp_path / name
+    for _ in range(2):  # without answers it is
+        ASKED.to_tasks(path)
+    if name.endswith("xlsx"):
+        book = openpyxl.load_workbook(path)
+        column = 1 + [cell.value for cell in book.active[1]].index("label")
+        book.active.cell(row=3, column=column).value = "same"
+        book.save(path)
+    else:
+        kind = {"t.json": "label_studio"}.get(name, name.rpartition(".")[2])
+        fill_in(path, kind, tasks_of(path, kind), ["left", *[""] * 7])
+    filled = path.read_bytes()
+    with pytest.raises(ValueError, match=r"file with answers, got .* which holds 1: "):
+        ASKED.to_tasks(path)
+    assert path.read_bytes() == filled
+
+
+def test_a_table_that_was_cut_in_its_last_row_is_refused(tmp_path):
+    path = tmp_path / "tasks.csv"
+    ASKED.to_tasks(path)
+    fill_in(path, "csv", tasks_of(path, "csv"), [*WORDS, *WORDS, *WORDS[:2]])
+    whole = path.read_text()
+    answers = read_answers(path)
+    row = whole.rstrip().rpartition("\n")[2]
+    for n in range(1, len(row)):  # within the row; at n = 0 but its end is missing
+        path.write_text(whole.rstrip()[:-n])
+        with pytest.raises(
+            ValueError, match=r"is damaged or something else|must be named"
+        ):
+            read_answers(path)
+    path.write_text(whole.rstrip())  # as some programs write it
+    assert read_answers(path) == answers
+
+
+@pytest.mark.parametrize("name", ["tasks.csv", "tasks.json", "page.html"])
+def test_a_full_disk_leaves_the_old_file(name, tmp_path, monkeypatch):
+    path = tmp_path / name
+    write = ASKED.to_page if name.endswith("html") else ASKED.to_tasks
+    path.write_text("old")
+
+    def full(self, data):
+        with self.open("wb") as file:
+            file.write(data[:10])
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        write(path)
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert path.read_text() == "old"

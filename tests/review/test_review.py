@@ -206,14 +206,6 @@ def test_who_sees_finer_differences_than_the_grades_is_not_taken_for_wrong():
     assert review.same_error_["reviewer"] < 0.05
 
 
-def test_more_levels_than_grades_are_reported():
-    three = [{"left": k, "right": k + 1, "label": "left"} for k in range(3)]
-    review = RANKER.review(X[:8], answers=three, reviewer_error=0.0)
-    (found,) = (one for one in review.contradictions if one.kind == "levels")
-    assert found.answers == (0, 1, 2)  # of three grades
-    assert not RANKER.review(X[:8], answers=three[:2]).contradictions
-
-
 def test_gold_answers_are_right_and_measure_the_others():
     asked = RANKER.review(**INPUT).ask(60, per_query="equal")
     said = say(asked, 0.4, reviewer="Bo")
@@ -571,8 +563,6 @@ def test_asking_ends_where_it_is_not_worth_its_price():
     assert not review.worth_asking(1.01 * best)
     with pytest.raises(ValueError, match="cost must be"):
         review.worth_asking(-1)
-    with pytest.raises(ValueError, match="cost must name at least one reviewer"):
-        review.worth_asking({})
     # Two items, one answer, nothing left.
     said = [{"left": 0, "right": 1, "label": "left"}]
     done = RANKER.review(X[:2], answers=said)
@@ -580,25 +570,11 @@ def test_asking_ends_where_it_is_not_worth_its_price():
     assert len(done.ask(3)) == 0
 
 
-def test_who_errs_more_is_worth_less():
+def test_names_that_differ_by_case_are_refused():
     rates = {"good": 0.0, "bad": 0.3}
     said = [
         {"left": 0, "right": 1, "label": "same", "reviewer": name} for name in rates
     ]
-    review = RANKER.review(**INPUT, answers=said, reviewer_error=rates)
-    values = {
-        rate: RANKER.review(**INPUT, reviewer_error=rate).ask(1).value[0]
-        for rate in rates.values()
-    }
-    between = (values[0.0] + values[0.3]) / 2
-    assert review.worth_asking({"good": between})
-    assert not review.worth_asking({"bad": between})
-    assert review.worth_asking({"bad": between, " good ": between})
-    first = RANKER.review(**INPUT, reviewer_error=rates)  # nobody has answered
-    assert first.worth_asking({"good": between})
-    assert not first.worth_asking({"bad": between})
-    with pytest.raises(ValueError, match=r"cost must write .* got 'good' and 'Good'"):
-        review.worth_asking({"Good": 1})
     with pytest.raises(ValueError, match=r"reviewer_error must .* 'good' and 'GOOD'"):
         RANKER.review(**INPUT, answers=said, reviewer_error={" GOOD": 0.1})
     known = RANKER.review(**INPUT, answers=said, reviewer_error={" good ": 0.1})
