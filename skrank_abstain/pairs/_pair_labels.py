@@ -61,6 +61,8 @@ def read_columns(
     ValueError
         If columns differ in length, or mappings in their keys.
     """
+    if hasattr(table, "to_pylist"):  # of pyarrow
+        table = table.to_pylist()
     if isinstance(table, Sequence) and not isinstance(table, str | bytes):
         return _columns_of_rows(table, name, same_keys=same_keys)
     names = table if isinstance(table, Mapping) else getattr(table, "columns", None)
