@@ -181,7 +181,8 @@ MISTAKES = {
         "numbers as classes.*fit it on y == 'good'"),
     "answers in a pyarrow table": (
         lambda _: "n_answers=1," in repr(FITTED.review(
-            NEW.data, qid=NEW.qid, answers=pa.Table.from_pylist(ANSWERS))), "right", ""),
+            NEW.data, qid=NEW.qid, answers=pa.Table.from_pylist(ANSWERS))),
+        "right", ""),
     "a forest of classes as the ranker": (
         lambda _: fit(model=RandomForestClassifier(20, random_state=0)).score(
             NEW.data, NEW.target, qid=NEW.qid) > 0.6, "right", ""),
