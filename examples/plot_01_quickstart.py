@@ -12,10 +12,11 @@ scikit-learn's diabetes data; the clinic days are a synthetic grouping.
 # -------------------
 # One row per patient, one query per clinic day (:doc:`../data` says what a query, a
 # pair, a tie and an abstention are). Higher is better: ``y`` grows with urgency; where
-# 1 is the most urgent case, pass ``-y``. BALToR trains the ranker on all earlier days.
-# They are few, so all of them set the threshold, too: five more models, each trained
-# without a fifth of the days, score the patients that they have not seen. That is the
-# default below 200 queries (``cv=5``); with more, a quarter of them is set aside.
+# 1 is the most urgent case, pass ``y.max() - y``. BALToR trains the ranker on all
+# earlier days. They are few, so all of them set the threshold, too: five more models,
+# each trained without a fifth of the days, score the patients that they have not seen.
+# That is the default below 200 queries (``cv=5``); with more, a quarter of them is set
+# aside.
 from pathlib import Path
 
 import matplotlib.pyplot as plt

@@ -113,18 +113,17 @@ axes.set_title("What each loss decides")
 figure.legend(loc="outside lower center", ncols=2, frameon=False)
 
 # %%
-# ``score`` goes by the loss
-# --------------------------
-# It is one minus the loss of a decided pair: with ``"misranking"`` the share that is
-# not in the wrong order. The accuracy of :meth:`~skrank_abstain.BALToR.evaluate` counts
+# What a decided pair loses
+# -------------------------
+# One minus the loss of a decided pair is, with ``"misranking"``, the share that is not
+# in the wrong order. The accuracy of :meth:`~skrank_abstain.BALToR.evaluate` counts
 # labels, and an order of two equally relevant items has the wrong one. So compare
 # losses by neither: ask what the answers are for. Within one loss, compare a risk with
 # its ``yardstick``: what a coin, or a tie for every pair, would have lost.
-print(f"{'half of the pairs':<18}{'score':>7}{'blind':>8}{'accuracy':>10}")
+print(f"{'half of the pairs':<18}{'kept':>7}{'blind':>8}{'accuracy':>10}")
 for name, ranker in rankers.items():
     half = ranker.at_coverage(0.5)
-    score = half.score(new.data, new.target, qid=new.qid)
     totals = half.evaluate(new.data, new.target, qid=new.qid)
-    blind = 1 - totals.yardstick
-    print(f"{name:<18}{score:>7.3f}{blind:>8.3f}{totals.accuracy:>10.3f}")
+    kept, blind = 1 - totals.selective_risk, 1 - totals.yardstick
+    print(f"{name:<18}{kept:>7.3f}{blind:>8.3f}{totals.accuracy:>10.3f}")
 plt.show()

@@ -44,7 +44,7 @@ with config_context(enable_metadata_routing=True):
     search = GridSearchCV(
         ranker,
         grid,
-        scoring={"utility": utility, "score": selective_accuracy_scorer},
+        scoring={"utility": utility, "accuracy": selective_accuracy_scorer},
         refit="utility",
         cv=GroupKFold(3).set_split_request(groups="qid"),
     ).fit(X[~later], y[~later], qid=day[~later])
@@ -61,16 +61,16 @@ table = results[[f"param_{name}" for name in grid]].set_axis(
 )
 table["utility"] = results["mean_test_utility"]
 table["± folds"] = results["std_test_utility"]
-table["score"] = results["mean_test_score"]
+table["accuracy"] = results["mean_test_accuracy"]
 best_first = table.sort_values("utility", ascending=False)
 print(best_first.head(10).round(3).to_string(index=False))
 print(f"Ask a person about every pair: utility {1 - cost:.3f}")
 
 # %%
-# The default score is no guide
-# -----------------------------
-# The share of the decided pairs that are not in the wrong order, which is the default
-# score, is best where next to nothing is decided. The utility has its optimum inside.
+# Accuracy is no guide
+# --------------------
+# The share of the decided pairs that are not in the wrong order is best where next to
+# nothing is decided. The utility has its optimum inside.
 # The tie models hardly differ: which of two patients comes first is up to the scores,
 # and ties cost nothing.
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
@@ -78,7 +78,7 @@ colours = {"bradley_terry": "#0072B2", "graded_relevance": "#D55E00"}
 for (tie_model, leaves), rows in table.groupby(["tie model", "leaves"]):
     line = "o-" if leaves == 4 else "s--"
     name = f"{tie_model}, {leaves} leaves"
-    for ax, value in zip(axes, ("score", "utility"), strict=True):
+    for ax, value in zip(axes, ("accuracy", "utility"), strict=True):
         ax.plot(
             rows["coverage"], rows[value], line, color=colours[tie_model], label=name
         )
@@ -87,9 +87,9 @@ axes[1].plot(
     best["coverage"], best["utility"], "o", ms=14, mfc="none", mec="k", label="chosen"
 )
 axes[1].axhline(1 - cost, color="#555555", ls=":", label="ask about every pair")
-figure.suptitle("Choose by the utility, not by the score")
+figure.suptitle("Choose by the utility, not by the accuracy")
 axes[0].set(xlabel="coverage asked for", ylabel="decided pairs not in the wrong order")
-axes[0].set_title("Score: best where little is decided")
+axes[0].set_title("Accuracy: best where little is decided")
 axes[1].set(xlabel="coverage asked for", ylabel=f"utility, abstention at {cost:g}")
 axes[1].set_title("Utility: best in between")
 handles, labels = axes[1].get_legend_handles_labels()

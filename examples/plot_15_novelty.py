@@ -100,10 +100,11 @@ shares = (0.0, 0.05, 0.1, 0.2, 0.3)
 accuracy = {}
 _, ax = plt.subplots(figsize=(5.5, 4.4), layout="constrained")
 for name, ranker in rankers.items():
-    accuracy[name] = [
-        ranker.score(with_strange_items(new.data, share)[0], new.target, qid=new.qid)
-        for share in shares
-    ]
+    accuracy[name] = []
+    for share in shares:
+        X, _ = with_strange_items(new.data, share)
+        totals = ranker.evaluate(X, new.target, qid=new.qid)
+        accuracy[name].append(1 - totals.selective_risk)
     ax.plot(shares, accuracy[name], "o-", color=colours[name], label=name)
 ax.set_title("What the right detector leaves to be decided stays right")
 ax.set(xlabel="share of strange items", ylabel="decided pairs not in the wrong order")

@@ -16,6 +16,9 @@ def all_or_nothing(fit: Fit) -> Fit:
 
     @wraps(fit)
     def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not hasattr(self, "get_params"):
+            name = fit.__qualname__[:-4]
+            raise TypeError(f"fit needs an instance: {name}(...).fit, not {name}.fit.")
         self.__dict__ = {
             name: value for name, value in vars(self).items() if not name.endswith("_")
         }

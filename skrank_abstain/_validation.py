@@ -150,7 +150,7 @@ def check_fraction(
         1,
         include_low=include_zero,
         include_high=include_one,
-        remedy=f" {value} % is {value / 100:g}." if percent else "",
+        remedy=f" It is a share: {value} % is {value / 100:g}." if percent else "",
     )
 
 
@@ -346,6 +346,12 @@ def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
     )
     # Two grades that become one float would make a tie that the data do not have.
     given = np.asarray(y)
+    if given.dtype.kind == "u" and (given > np.iinfo(given.dtype).max // 2).any():
+        raise ValueError(
+            f"y must be of a signed type, got {given.dtype} with {given.max()}: -y of "
+            "such a type turns 1 into its largest number. Where 1 is best, pass "
+            "y.max() - y; otherwise y.astype(int)."
+        )
     if given.dtype.kind in "iu":
         large = given[(given > 2**53) | (given < -(2**53))]
         if large.size:

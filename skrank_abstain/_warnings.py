@@ -21,6 +21,17 @@ _BETWEEN = (
 )
 
 
+def missing_qid(message: str) -> ValueError:
+    """Return the error of labelled rows without ``qid``, which ends a search, too.
+
+    A search without metadata routing has no ``qid`` for its scores: scikit-learn warns
+    that scoring failed, sets NaN, and takes the first candidate. That warning becomes
+    an error, where it tells of this one.
+    """
+    warnings.filterwarnings("error", r"(?s)Scoring failed.*qid= must be given")
+    return ValueError(f"qid= must be given to {message}")
+
+
 def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn about the call that the user wrote.
 

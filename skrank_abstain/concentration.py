@@ -637,13 +637,14 @@ def certify_risk(
     return None if last is None else start + last
 
 
-def warn_of_delta(delta: float) -> None:
-    """Warn if the probability of failure looks like one of success."""
+def warn_of_delta(delta: float, name: str = "delta") -> None:
+    """Warn if the probability of failure, or 1 - confidence, looks like the other."""
     if delta >= _MOST_DELTA:
+        value = delta if name == "delta" else 1 - delta
         warn_user(
-            f"delta={delta:g} is the probability that the bound fails: it holds with a "
-            f"probability of at least {1 - delta:g} only. If {delta:g} was meant as "
-            f"the confidence, pass delta={1 - delta:.3g}."
+            f"{name}={value:.3g} promises something with a probability of at least "
+            f"{1 - delta:.3g} only. If it was meant the other way round, pass "
+            f"{name}={1 - value:.3g}."
         )
 
 

@@ -33,6 +33,13 @@ def paired(scores):
     return scores[left], scores[right]
 
 
+def concordance(label, accepted, truth, weight=1.0):
+    """Share in the right order of pairs that differ; open ones and ties count half."""
+    points = np.where(accepted & (label != 0), label == truth, 0.5)
+    mass = weight * (truth != 0)
+    return (points * mass).sum() / mass.sum() if mass.any() else math.nan
+
+
 def _same(a, b):
     return a == b
 

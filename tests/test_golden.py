@@ -157,7 +157,7 @@ def of_decisions(decided):
 
 def of_ranker(ranker, new):
     """Return all that a fitted ranker says about new queries."""
-    X, qid = new.head(20)
+    X, qid = new.head(20).values()
     found = {
         "fit": of_fit(ranker),
         "totals": of_totals(ranker.evaluate(**new.all)),
@@ -237,7 +237,7 @@ def of_groups(ranker, new):
 
 
 def of_novel(ranker, new):
-    return {"risks of novelty": sums(ranker.novelty_pvalues(new.head(20)[0]))}
+    return {"risks of novelty": sums(ranker.novelty_pvalues(new.head(20)["X"]))}
 
 
 def strange(X):
@@ -249,7 +249,7 @@ def partitions(ranker, few=False):
     def record(data):
         past, new = two(data, few)
         fitted = parted.calibrate(ranker, past.parts(5))
-        X, qid = new.head(20)
+        X, qid = new.head(20).values()
         [decided] = parted.predict_pairs(fitted, [(X, None, qid)])
         [asked] = parted.deferred(fitted, [(X, None, qid)], deciding_top=3)
         [listed] = parted.ranking(fitted, [(X, None, qid)])
@@ -361,7 +361,7 @@ def review(ranker, **options):
 
     def record(data):
         past, new = data["few"], data["few new"]
-        X, qid = new.head(8)
+        X, qid = new.head(8).values()
         fitted = clone(ranker).fit(**past.all)
         asked = fitted.review(X, qid=qid)
         questions = asked.ask(12, **options)

@@ -217,7 +217,7 @@ def test_an_interrupt_at_any_line_of_the_transaction_leaves_all_or_nothing():
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_an_interrupted_partial_fit_can_be_repeated(error):
-    X, y = LABELS
+    X, y = LABELS.values()
     whole = OnlineMultilabelRanker([("learns", LEARNS)], random_state=0)
     whole.partial_fit(X[:90], y[:90])
     broken = deepcopy(whole)
@@ -264,8 +264,8 @@ def test_an_interrupted_partial_fit_can_be_repeated(error):
 
 def test_samples_that_are_refused_leave_what_was_learned():
     ranker = OnlineMultilabelRanker([("learns", LEARNS)], random_state=0)
-    ranker.partial_fit(*LABELS)
+    ranker.partial_fit(**LABELS)
     weights = ranker.weights_.copy()
     with pytest.raises(ValueError, match="labels"):
-        ranker.partial_fit(LABELS[0], LABELS[1][:, :2])
+        ranker.partial_fit(LABELS["X"], LABELS["y"][:, :2])
     np.testing.assert_array_equal(ranker.weights_, weights)

@@ -17,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import skrank_abstain
 from skrank_abstain import BALToR, PairwiseRankerClassifier, RiskControlledRanker
+from skrank_abstain.metrics import selective_accuracy_scorer
 from skrank_abstain.tie_models import BradleyTerry, GradedRelevance
 
 DISAGREE = "scores do not agree with relevance"
@@ -25,7 +26,7 @@ ALL_TIED = "All pairs are tied"
 ONE_GRADE = "All items have the same relevance"
 FEW_QUERIES = "can only be guaranteed with at least"
 NOT_CERTIFIED = "No threshold could be certified"
-NO_PAIR = "The selective accuracy is undefined"
+NO_PAIR = "score is undefined and set to NaN: no pair counts"
 
 
 def fitted():
@@ -150,23 +151,25 @@ def silent():
         return uncertified().fit(X, NOISY, qid=QID)
 
 
-def test_no_pair_to_score(silent):
-    warns = NO_PAIR, UndefinedMetricWarning
-    score = assert_names_this_file(lambda: silent.score(X, NOISY, qid=QID), *warns)
+def test_no_order_to_score(silent):
+    warns, tied = (NO_PAIR, UndefinedMetricWarning), np.zeros(QID.size)
+    score = assert_names_this_file(lambda: silent.score(X, tied, qid=QID), *warns)
     assert np.isnan(score)
     pipeline = make_pipeline(FunctionTransformer().fit(X), silent)
     with config_context(enable_metadata_routing=True):
-        score = assert_names_this_file(
-            lambda: pipeline.score(X, NOISY, qid=QID), *warns
-        )
+        score = assert_names_this_file(lambda: pipeline.score(X, tied, qid=QID), *warns)
     assert np.isnan(score)
 
 
 def test_no_pair_to_score_in_a_search():
     search = GridSearchCV(
-        uncertified(), {"delta": [0.1, 0.2]}, cv=2, error_score="raise"
+        uncertified(),
+        {"delta": [0.1, 0.2]},
+        cv=2,
+        error_score="raise",
+        scoring=selective_accuracy_scorer,
     )
-    warns = NO_PAIR, UndefinedMetricWarning
+    warns = "selective_accuracy_scorer is undefined", UndefinedMetricWarning
     with config_context(enable_metadata_routing=True):
         assert_names_this_file(lambda: search.fit(X, NOISY, qid=QID), *warns, count=4)
 

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, cast
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved
 from skrank_abstain._validation import check_columns, check_fraction, shown
-from skrank_abstain._warnings import warn_user
+from skrank_abstain._warnings import missing_qid, warn_user
 from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.intake import (
     CalibrationData,
@@ -395,7 +395,7 @@ class RuleThreshold(ModelWrapper):
         Parameters
         ----------
         cost : float
-            Price of one abstention, non-negative.
+            Price of one abstention, from 0 to the largest loss.
 
         Returns
         -------
@@ -532,11 +532,11 @@ def score_new_items(
     column, groups = ranker._fitted_qid_col, _groups_of_fit(ranker)
     rows = take_rows(ranker, X, qid, column, reset=False, groups=groups)
     if needs_qid and ranker._fitted_with_qid and not rows.has_qid:
-        raise ValueError(
-            "qid= must be given to score labelled rows, since fit got one: rows of "
-            "different queries would be compared without it. Pass qid= (a Pipeline "
-            "hands it on only with enable_metadata_routing=True and "
-            "set_score_request(qid=True)), or name a column of X with qid_col=."
+        raise missing_qid(
+            "score labelled rows, since fit got one: rows of different queries would "
+            "be compared without it. Pass qid= (a Pipeline or a search hands it on "
+            "only with sklearn.set_config(enable_metadata_routing=True)), or name a "
+            "column of X with qid_col=."
         )
     warn_of_batch(ranker, rows)
     ranker._warn_if_refitted()
@@ -561,16 +561,3 @@ def _check_sparsity(ranker: Any, X: Any) -> None:
             f"X must be {'sparse' if fitted else 'dense'} as in fit: {library} may "
             "read the zeros that a sparse matrix leaves out as missing values."
         )
-
-
-def warn_if_undefined(accuracy: float) -> float:
-    """Return a selective accuracy; warn if no pair is accepted.
-
-    It is NaN then, not 1 for "no error", so that a search ranks it last.
-    """
-    if np.isnan(accuracy):
-        warn_user(
-            "The selective accuracy is undefined and set to NaN: no pair is accepted.",
-            UndefinedMetricWarning,
-        )
-    return accuracy

@@ -17,7 +17,7 @@ from skrank_abstain._validation import (
     check_sample_weight,
     encode_qid,
 )
-from skrank_abstain.estimators._bases import RuleThreshold, warn_if_undefined
+from skrank_abstain.estimators._bases import RuleThreshold
 from skrank_abstain.estimators._pair_rows import (
     PairClasses,
     fit_on_pairs,
@@ -41,6 +41,7 @@ from skrank_abstain.intake import (
     hash_halves,
     warn_of_repeats,
 )
+from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Queries, Scores, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.selection import (
@@ -441,12 +442,7 @@ n_folds_, n_features_in_, feature_names_in_
         return ~self._decide(X).accepted
 
     def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        qid: Any = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: Any = None
     ) -> float:
         """Return one minus the selective risk under the classifier's own loss.
 
@@ -476,15 +472,11 @@ n_folds_, n_features_in_, feature_names_in_
             If no pair is accepted.
         """
         totals = self.evaluate(X, y, sample_weight=sample_weight)
-        return warn_if_undefined(1 - totals.selective_risk)
+        score = 1 - totals.selective_risk
+        return undefined("score") if np.isnan(score) else score
 
     def evaluate(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        qid: Any = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: Any = None
     ) -> PairTotals:
         """Add up, query by query, what happens to labelled pairs.
 
@@ -529,12 +521,7 @@ n_folds_, n_features_in_, feature_names_in_
         return self._calibration.engine.tally(self._labelled_gaps(X, y, qid)).profile()
 
     def report(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        qid: Any = None,
-        groups: ArrayLike | None = None,
+        self, X: Any, y: Any = None, *, qid: Any = None, groups: Any = None
     ) -> Report:
         """Return a page about data, model, threshold and results, for an audit.
 

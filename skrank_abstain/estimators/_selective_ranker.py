@@ -25,7 +25,6 @@ from skrank_abstain.estimators._bases import (
     model_columns,
     predict_items,
     score_new_items,
-    warn_if_undefined,
 )
 from skrank_abstain.estimators._novelty import NoveltyTest, check_novelty, find_novel
 from skrank_abstain.intake import (
@@ -35,8 +34,8 @@ from skrank_abstain.intake import (
     hash_rows,
     take_labelled_rows,
     train_and_score,
-    warn_of_exchange,
 )
+from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import (
     PairDecisions,
     Ranking,
@@ -120,12 +119,7 @@ class PairDecider(ModelWrapper):
         return predict_items(self, X, qid)
 
     def predict_pairs(
-        self,
-        X: Any,
-        *,
-        qid: Any = None,
-        pairs: ArrayLike | None = None,
-        item_id: Any = None,
+        self, X: Any, *, qid: Any = None, pairs: Any = None, item_id: Any = None
     ) -> PairDecisions:
         """Decide pairs of items of one query.
 
@@ -250,18 +244,13 @@ class PairDecider(ModelWrapper):
         sample_weight: ArrayLike | None = None,
         pairs: ArrayLike | None = None,
     ) -> float:
-        """Return one minus the selective risk under the ranker's own loss.
+        """Return the concordance in which an abstention counts one half.
 
-        Higher is better. For the zero-one loss it is the selective accuracy, the share
-        of accepted pairs whose label is correct, in [0, 1]; for ``"misranking"`` the
-        share of accepted pairs that are not in the wrong order: where most pairs are
-        ties a coin has much of it, too. ``evaluate(...).discordance`` is the share of
-        wrong orders among the accepted pairs that differ.
-
-        Do not choose a threshold by it: a search over ``coverage`` would take the
-        lowest one. Search with ``scoring=selective_utility(cost)`` of
-        `skrank_abstain.metrics`, where ``cost`` is the price of an abstention in units
-        of an error.
+        Higher is better, in [0, 1]: of the pairs that truly differ, the share in the
+        right order, where abstentions and predicted ties count one half. A coin has
+        .5, and a ranker that decides every pair has its AUC, unless the loss lets it
+        call unequal scores a tie. So models and thresholds can be compared by it:
+        abstaining from a pair pays only if a coin would order such pairs better.
 
         Parameters
         ----------
@@ -276,8 +265,8 @@ class PairDecider(ModelWrapper):
 
         Returns
         -------
-        accuracy : float
-            NaN where no pair is accepted.
+        concordance : float
+            NaN where no two items of a query differ in relevance.
 
         Raises
         ------
@@ -287,12 +276,16 @@ class PairDecider(ModelWrapper):
         Warns
         -----
         sklearn.exceptions.UndefinedMetricWarning
-            If no pair is accepted.
+            If no two items of a query differ in relevance.
+
+        See Also
+        --------
+        skrank_abstain.metrics.selective_utility : Chooses a coverage by a price.
         """
         # Under metadata routing a search over a Pipeline refuses a score method that
         # has no sample_weight.
         totals = self.evaluate(X, y, qid=qid, sample_weight=sample_weight, pairs=pairs)
-        return warn_if_undefined(1 - totals.selective_risk)
+        return undefined("score") if np.isnan(totals.score) else totals.score
 
     def evaluate(
         self,
@@ -328,7 +321,6 @@ class PairDecider(ModelWrapper):
         decision, items = self._decision(X, qid, needs_qid=True)
         relevance = check_relevance(y, items.value.size)
         weight = check_sample_weight(sample_weight, items.value.size)
-        warn_of_exchange(relevance, items.queries, "evaluate")
         if pairs is None:
             return decision.tally(
                 replace(items, y=relevance), [self._region], weight=weight
@@ -454,7 +446,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
             One row per item; goes to the wrapped model untouched.
         y : array-like of shape (n_items,)
-            Relevance, higher is better; pass ``-y`` where 1 is best.
+            Relevance, higher is better; pass ``y.max() - y`` where 1 is best.
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item: any hashable values, in any order. None or a scalar:
             all items are one query.
@@ -841,12 +833,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         )
 
     def report(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        qid: Any = None,
-        groups: ArrayLike | None = None,
+        self, X: Any, y: Any = None, *, qid: Any = None, groups: Any = None
     ) -> Report:
         """Return a page about data, model, threshold and results, for an audit.
 

@@ -17,7 +17,6 @@ from skrank_abstain.intake._rows import (
     take_labelled_rows,
     take_rows,
     warn_of_batch,
-    warn_of_exchange,
 )
 from skrank_abstain.intake._training import (
     CalibrationData,

@@ -36,8 +36,6 @@ from skrank_abstain.selection import Groups
 _LARGEST_EXACT_FLOAT = 2.0**53
 #: A batch without qid that is this many times the largest calibration query warns.
 _TIMES = 10
-#: With fewer values y may well be grades in ascending order.
-_FEWEST_BLOCKS = 10
 _FEWEST_LABELS = 10
 
 _REMEDY = (
@@ -121,7 +119,6 @@ def take_labelled_rows(
     if doubt is not None:
         warn_user(doubt)
     _warn_of_negative_grades(rows.y)
-    warn_of_exchange(rows.y, rows.queries, "fit")
     _warn_of_labels_in(rows.X, rows.y)
     return rows
 
@@ -310,21 +307,6 @@ def warn_of_batch(estimator: Any, rows: Rows) -> None:
         )
 
 
-def warn_of_exchange(y: FloatArray, queries: Queries, method: str) -> None:
-    """Warn where y looks like the queries, and qid like the grades."""
-    n_runs = 1 + np.count_nonzero(queries.codes[1:] != queries.codes[:-1])
-    in_blocks = n_runs == queries.n_queries
-    if in_blocks or (y[1:] < y[:-1]).any():
-        return
-    n_grades = np.unique(y).size
-    if n_grades >= max(_FEWEST_BLOCKS, 2 * queries.n_queries):
-        warn_user(
-            f"y never falls from row to row and has {n_grades} values, qid goes up and "
-            f"down and has {queries.n_queries}: if they were exchanged, the order is "
-            f"{method}(X, y, qid)."
-        )
-
-
 def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
     """Warn of a feature that is the relevance itself."""
     # A few grades may equal a feature by chance.
@@ -340,7 +322,7 @@ def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
 
 def _warn_of_negative_grades(y: FloatArray) -> None:
     """Warn of one negative grade beside several others: it may say "not judged"."""
-    # Where 1 is best, people pass -y, which has at most one grade that is not negative.
+    # Where 1 is best, people may pass -y, of which at most one grade is not negative.
     if y.min(initial=0) >= 0 or (y % 1).any():
         return
     grades, counts = np.unique(y, return_counts=True)

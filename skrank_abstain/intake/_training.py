@@ -1,7 +1,7 @@
 """From labelled items to the data that a rule calibrates on: split, train, score."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -22,6 +22,9 @@ from skrank_abstain.intake._rows import Rows, groups_of_queries
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.scorers import check_queries, fit_ranker, score_items
 from skrank_abstain.selection import Groups
+
+#: Each two groups of items have a threshold of their own.
+_MOST_GROUPS = 50
 
 
 class Trained(NamedTuple):
@@ -158,6 +161,16 @@ def train_and_score(
     """
     queries = rows.queries
     check_queries(ranker.estimator, rows.named_queries)  # before it is trained
+    codes = names = None
+    if rows.group is not None:
+        codes, found = encode_qid(rows.group, rows.group.size, name="groups")
+        names = found.tolist()
+        if len(names) > _MOST_GROUPS or np.bincount(codes).min() < 2:
+            raise ValueError(
+                f"groups must name a column of at most {_MOST_GROUPS} groups, each of "
+                f"several items, got {len(names)} groups of {codes.size} items. "
+                "Is it a measurement? Cut it into ranges first."
+            )
     split_seed, seed = draw_seeds(ranker.random_state)
     check_row_order(rows.X, groups=groups)
     kinds = groups_of_queries(groups, queries)
@@ -186,10 +199,8 @@ def train_and_score(
         repeats = find_repeats(hashes, queries, chosen, rows.y, folds, copies=True)
         warn_of_repeats(repeats)
     check_pairs_to_calibrate(left.queries.sizes)
-    data, names = Scores(trained.scores, left.queries, y=left.y, X=left.X), None
-    if rows.group is not None:
-        codes, found = encode_qid(rows.group, rows.group.size, name="groups")
-        data, names = replace(data, group=codes[chosen]), found.tolist()
+    in_group = None if codes is None else codes[chosen]
+    data = Scores(trained.scores, left.queries, y=left.y, X=left.X, group=in_group)
     group = kinds.code[queries.codes[chosen[left.queries.first_rows]]]
     return CalibrationData.of(
         data,

@@ -24,6 +24,7 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.concentration import warn_of_delta
 from skrank_abstain.leaderboard._evidence import (
     Evidence,
     Fragility,
@@ -398,6 +399,7 @@ class Leaderboard(Saved, BaseEstimator):
 
     def _checked_options(self) -> tuple[float, str, str, int]:
         confidence = check_fraction(self.confidence, "confidence")
+        warn_of_delta(1 - confidence, "confidence")
         check_choice(self.ties, "ties", tuple(VOTE_MODELS))
         check_choice(self.control, "control", ("familywise", "fdr"))
         check_choice(self.looks, "looks", ("once", "any"))

@@ -395,9 +395,9 @@ def _users_name(table: Mapping[str, list[Any]], ours: str) -> str:
 
 def _column(table: Mapping[str, list[Any]], name: str, parameter: str) -> list[Any]:
     """Return a column that a parameter names."""
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         raise ValueError(
-            f"{parameter} must name a column of votes, got {name!r}; there are "
+            f"{parameter} must name a column of votes, got {shown(name)}; there are "
             f"{listed(table)}."
         )
     return table[name]
@@ -413,10 +413,12 @@ def _weights(table: Mapping[str, list[Any]]) -> FloatArray:
     """Return the weights; 1 without a column for them."""
     ones = np.ones(len(table["label"]))
     weight = check_finite(table.get("weight", ones), "votes['weight']", error=TypeError)
-    if weight.min() < 0 or not weight.any():
+    # Beyond that the weights of the votes outweigh the prior by more than rounding.
+    if weight.min() < 0 or not weight.any() or weight.max() > 1e4:
         raise ValueError(
-            "votes must have weights that are not negative, some of them positive, "
-            f"got {weight.min():g}."
+            "votes must have weights that are not negative, some of them positive, and "
+            f"none above 10,000, got {weight.min():g} to {weight.max():g}; a column "
+            "count is for equal votes."
         )
     return weight
 

@@ -8,11 +8,11 @@ the query from a column of X (``qid_col=``).
 Which scorer for which question:
 
 - how to choose ``coverage`` or another threshold: `selective_utility`. The others
-  cannot: score and AUC of the accepted pairs are best where next to nothing is
+  cannot: accuracy and AUC of the accepted pairs are best where next to nothing is
   accepted, and the three below do not depend on the threshold;
 - which ranker or tie model: ``neg_aurc_scorer``, minus `aurc_loss` of all pairs;
   `accuracy_at_coverage`; `coverage_at_risk`;
-- what to report: ``selective_accuracy_scorer``, what ``score`` of the ranker returns;
+- what to report: ``selective_accuracy_scorer``, one minus the loss per accepted pair;
   ``selective_auc_scorer``, `selective_auc_score` of the accepted pairs.
 
 Mistakes cost what the ranker's own loss says. An undefined value, such as the accuracy
@@ -34,6 +34,9 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from skrank_abstain._validation import check_fraction, check_real, shown
 from skrank_abstain.metrics._curves import area_of_prefixes
 from skrank_abstain.metrics._scores import undefined
+from skrank_abstain.selection import Price
+
+Measure = Callable[..., float]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +71,7 @@ class RankerScorer:
     0.5
     """
 
-    measure: Callable[[Any, Any, Any, Any], float]
+    measure: Measure
     name: str | None = None
     needs: str = "evaluate"
 
@@ -126,6 +129,7 @@ def _coverage_at(max_risk: float, ranker: Any, X: Any, y: Any, qid: Any) -> floa
 
 
 def _utility(cost: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
+    Price(cost).check(getattr(ranker, "_loss", np.ones(1)))
     totals = ranker.evaluate(X, y, qid=qid)
     n_pairs = totals.pairs.sum() or np.nan
     abstained = n_pairs - totals.accepted.sum()
@@ -138,22 +142,16 @@ def _neg_width(confidence: float, ranker: Any, X: Any, y: Any, qid: Any) -> floa
     return -float(known.mean()) if known.size else np.nan
 
 
-def _or_default(
-    measure: Callable[..., float], name: str, default: float, *data: Any
-) -> float:
+def _or_default(measure: Measure, name: str, default: float, *data: Any) -> float:
     # The methods of rankers do not warn of undefined values; a scorer must.
     value = measure(*data)
     return undefined(name, default) if np.isnan(value) else value
 
 
 def _scorer(
-    measure: Callable[..., float],
-    name: str,
-    needs: str,
-    *number: float,
-    zero_division: float = np.nan,
+    measure: Measure, name: str, needs: str, zero: float = np.nan, *number: float
 ) -> RankerScorer:
-    default = check_real(zero_division, "zero_division")
+    default = check_real(zero, "zero_division")
     rest = "" if np.isnan(default) else f", zero_division={default}"
     measured = partial(_or_default, partial(measure, *number), name, default)
     shown_as = f"{name}({number[0]}{rest})" if number else name
@@ -200,9 +198,7 @@ def accuracy_at_coverage(
     """
     checked = check_fraction(coverage, "coverage", include_one=True)
     name = "accuracy_at_coverage"
-    return _scorer(
-        _accuracy_at, name, "risk_profile", checked, zero_division=zero_division
-    )
+    return _scorer(_accuracy_at, name, "risk_profile", zero_division, checked)
 
 
 def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> RankerScorer:
@@ -236,9 +232,7 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
     """
     checked = check_real(max_risk, "max_risk", 0, np.inf, include_high=False)
     name = "coverage_at_risk"
-    return _scorer(
-        _coverage_at, name, "risk_profile", checked, zero_division=zero_division
-    )
+    return _scorer(_coverage_at, name, "risk_profile", zero_division, checked)
 
 
 def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerScorer:
@@ -250,20 +244,20 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     Parameters
     ----------
     cost : float
-        Price of one abstention in units of the ranker's loss; non-negative. Deciding
-        a pair pays if its expected loss is lower.
+        Price of one abstention in units of the ranker's loss, from 0 to the largest
+        (above it, scoring raises a ValueError). Deciding a pair pays if its expected
+        loss is lower.
     zero_division : float, default=np.nan
         As in `accuracy_at_coverage`.
 
     Notes
     -----
-    With coverage ``c`` and ``score`` of the ranker ``s``, one minus the mean loss of
-    accepted pairs, this is ``s * c + (1 - cost) * (1 - c)``. Its expected value is
-    largest when exactly the pairs with a conditional risk of at most ``cost`` are
-    accepted [1]_, so that a search over ``coverage`` has an optimum inside. A negative
-    weight of abstentions, as in ``s * c - cost * (1 - c)``, would always favour
-    deciding everything if no mistake costs more than 1: a decision is never worth less
-    than 0.
+    With coverage ``c`` and one minus the mean loss of accepted pairs ``s``, this is
+    ``s * c + (1 - cost) * (1 - c)``. Its expected value is largest when exactly the
+    pairs with a conditional risk of at most ``cost`` are accepted [1]_, so that a
+    search over ``coverage`` has an optimum inside. A negative weight of abstentions, as
+    in ``s * c - cost * (1 - c)``, would always favour deciding everything if no mistake
+    costs more than 1: a decision is never worth less than 0.
 
     References
     ----------
@@ -278,7 +272,7 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     """
     checked = check_real(cost, "cost", 0, np.inf, include_high=False)
     name = "selective_utility"
-    return _scorer(_utility, name, "evaluate", checked, zero_division=zero_division)
+    return _scorer(_utility, name, "evaluate", zero_division, checked)
 
 
 def neg_place_width(
@@ -309,9 +303,7 @@ def neg_place_width(
     """
     checked = check_fraction(confidence, "confidence")
     name = "neg_place_width"
-    return _scorer(
-        _neg_width, name, "evaluate_places", checked, zero_division=zero_division
-    )
+    return _scorer(_neg_width, name, "evaluate_places", zero_division, checked)
 
 
 def find_ranker(

@@ -601,13 +601,10 @@ default="misranking"
         return write_report(ReportData(facts, ascending, y is not None, rows, kinds))
 
     def score(self, X: Any, y: ArrayLike) -> float:
-        """Return the selective accuracy: correct predictions among accepted pairs.
+        """Return the concordance in which an abstention counts one half.
 
-        Not for the choice of a threshold: a search over ``coverage`` by this score, the
-        default of every search, takes the lowest one. ``selective_utility(cost)`` of
-        `skrank_abstain.metrics` does not.
-
-        Higher is better, in [0, 1].
+        Higher is better, in [0, 1]; .5 for a coin: `SelectiveRanker.score` of the pairs
+        of labels.
 
         Parameters
         ----------
@@ -617,13 +614,13 @@ default="misranking"
 
         Returns
         -------
-        accuracy : float
-            NaN where no pair is accepted.
+        concordance : float
+            NaN where no two labels of a sample differ in relevance.
 
         Warns
         -----
         sklearn.exceptions.UndefinedMetricWarning
-            If no pair is accepted.
+            If no two labels of a sample differ in relevance.
         """
         items = self.to_items(X, y)
         return self.selective_ranker_.score(items.X, items.y, qid=items.qid)

@@ -404,7 +404,7 @@ class Ranking(Table):
             "ranks left open": [f"{a} to {b}" if wide else "" for wide, a, b in bounds],
         }
         more = len(self) - len(first["place"])
-        caption = f"{self!r}: the highest score comes first; fit(X, -y) reverses it"
+        caption = f"{self!r}: the highest score comes first; y.max() - y reverses it"
         return html_of_rows(caption, texts, {"score": first["score"]}, more)
 
 

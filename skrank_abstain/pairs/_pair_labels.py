@@ -65,6 +65,8 @@ def read_columns(table: Any, name: str, *, remedy: str = "") -> dict[str, list[A
     ValueError
         If columns differ in length.
     """
+    if hasattr(table, "to_pylist"):  # of pyarrow
+        table = table.to_pylist()
     if isinstance(table, Sequence) and not isinstance(table, str | bytes):
         return _columns_of_rows(table, name)
     names = table if isinstance(table, Mapping) else getattr(table, "columns", None)

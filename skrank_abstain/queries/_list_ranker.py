@@ -121,12 +121,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         return predict_items(self, X, qid)
 
     def evaluate(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        qid: Any = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: Any = None
     ) -> Results:
         """Return, query by query, the decision and its quality.
 
@@ -147,12 +142,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         return self._results(items, mean)
 
     def report(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        qid: Any = None,
-        groups: ArrayLike | None = None,
+        self, X: Any, y: Any = None, *, qid: Any = None, groups: Any = None
     ) -> pages.Report:
         """Return a page about data, model, threshold and queries, for an audit.
 

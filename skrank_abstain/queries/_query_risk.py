@@ -422,12 +422,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         return self._metric_of(self._labelled(X, y, qid))
 
     def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        qid: Any = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: Any = None
     ) -> float:
         """Return the mean metric of the accepted queries.
 

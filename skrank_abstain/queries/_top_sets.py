@@ -309,12 +309,7 @@ class TopSetRanker(ListRanker[SetResults]):
         return self._sizes(self._levels(items), items.queries)
 
     def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        qid: Any = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: Any = None
     ) -> float:
         """Return the share of queries whose set holds a best item.
 

@@ -299,7 +299,7 @@ def section_of_ends(
     lead = (
         "Means over the first and over the last item of each query. Higher is better, "
         "in y as in scores: if the last items look like those that should come first, "
-        "fit again with -y."
+        "fit again with y.max() - y."
     )
     return Section(
         "First and last items",

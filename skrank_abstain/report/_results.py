@@ -187,7 +187,7 @@ def _rows_of_pairs(data: ReportData) -> list[list[str]]:
         name, what = "selective accuracy: decided pairs right", "accuracy"
     else:
         part, every, blind = totals.loss, totals.loss_all, totals.tie_loss
-        name, what = "loss per decided pair: one minus score", "loss per pair"
+        name, what = "loss per decided pair", "loss per pair"
         if totals.coin_loss.sum() < blind.sum():
             same, blind = "the same, had a coin ordered each pair", totals.coin_loss
     order = "discordance: decided pairs that differ in the wrong order (tie: half)"

@@ -195,7 +195,7 @@ def check_objective(objective: str | QuestionObjective) -> QuestionObjective:
         return objective
     if found := re.fullmatch(r"top@([1-9]\d{0,8})", str(objective)):
         return TopObjective(int(found[1]))
-    return OBJECTIVES[check_choice(objective, "objective", tuple(OBJECTIVES))]
+    return OBJECTIVES[check_choice(objective, "objective", (*OBJECTIVES, "top@3"))]
 
 
 def pair_number(left: IntArray, right: IntArray, n: IntArray | int) -> IntArray:

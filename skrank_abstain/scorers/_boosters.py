@@ -204,6 +204,12 @@ def looks_fitted(model: Any) -> bool:
 
 def response(model: Any, X: Any) -> Any:
     """Score with decision_function, predict_proba or predict."""
+    words = [str(c) for c in getattr(model, "classes_", ()) if isinstance(c, str)]
+    if words:  # in the order of the alphabet, where "bad" is above "awful"
+        raise ValueError(
+            f"estimator must have numbers as classes, to rank by, got {words}: fit it "
+            f"on y == {words[-1]!r}, if the score is the probability of that class."
+        )
     if hasattr(model, "decision_function"):
         decision = np.asarray(model.decision_function(X))
         # One column per class gives no order of items.

@@ -86,6 +86,12 @@ def fit_ranker(
         if relevance_bins and getattr(final, "_trains_on_grades", False):
             target = grades_of(relevance, relevance_bins).astype(np.float64)
         return _fit(model, X, target, prefix, _queries_for(final, prefix, queries))
+    stops = [k for k, v in final.get_params().items() if "early_stopping" in k and v]
+    if stops and booster.name != "catboost":  # which then trains every tree
+        raise ValueError(
+            f"{stops[0]} must be None for a ranker to train, which is without queries "
+            "to stop by: train it with eval_set= yourself, and pass it fitted."
+        )
     grades = grades_of(relevance, relevance_bins)
     # XGBoost and CatBoost refuse scattered queries; LightGBM, which only gets sizes,
     # would silently mix them up.

@@ -276,7 +276,7 @@ class Price(Rule):
     Parameters
     ----------
     cost : float
-        Price of one abstention, in the units of the loss; non-negative.
+        Price of one abstention, in the units of the loss, from 0 to the largest.
 
     References
     ----------
@@ -299,6 +299,13 @@ class Price(Rule):
 
     def __post_init__(self) -> None:
         check_real(self.cost, "cost", 0, np.inf, include_high=False)
+
+    def check(self, loss: FloatArray) -> None:
+        if self.cost > loss.max():
+            raise ValueError(
+                f"cost must be at most {loss.max():g}, the largest loss, got "
+                f"{self.cost!r}: beyond it every pair is decided. Is it in percent?"
+            )
 
     def select(self, calibration: Calibration) -> Region:
         # Optimal if the probabilities are right; a budget whose quantile is the price

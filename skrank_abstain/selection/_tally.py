@@ -200,6 +200,15 @@ class PairTotals:
         """One minus the discordance: the selective AUC."""
         return _ratio(self.ordered, self.unlike)
 
+    @property
+    def score(self) -> float:
+        """Concordance of all pairs that differ, an abstention counting one half, too.
+
+        The AUC if all are accepted; a coin has .5 at any coverage.
+        """
+        differ = self.pairs - self.tied
+        return _ratio(self.ordered + (differ - self.unlike) / 2, differ)
+
     def discordance_interval(
         self, weighting: str = "pairs", *, confidence: float = 0.95
     ) -> tuple[float, float, float]:

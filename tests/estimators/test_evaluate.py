@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from doubles import FirstColumn
+from reference import concordance
 
 from skrank_abstain import BALToR, CostAbstainer
 from skrank_abstain._validation import check_loss
@@ -72,7 +73,9 @@ def test_evaluate_adds_up_the_decisions_of_each_query(ranker, data):
     for name, values in expected.items():
         sums = np.bincount(query, weights=values, minlength=order.size)
         np.testing.assert_allclose(getattr(totals, name), sums, atol=1e-9, err_msg=name)
-    assert 1 - totals.selective_risk == ranker.score(X, y, qid=qid)
+    assert ranker.score(X, y, qid=qid) == pytest.approx(
+        concordance(decisions.label, decisions.accepted, truth), rel=1e-12
+    )
     assert totals.coverage == pytest.approx(weight.mean())
     auc = selective_auc_score(truth, decisions.label, decisions.accepted)
     assert totals.concordance == pytest.approx(auc, rel=1e-12)
@@ -176,7 +179,9 @@ def test_given_pairs_alone_are_evaluated(data, loss, boundary):
     assert totals.pairs.size == np.unique(qid).size
     assert totals.selective_risk == pytest.approx(mean, abs=1e-12)
     score = ranker.score(X, y, qid=qid, sample_weight=weight, pairs=pairs)
-    assert score == pytest.approx(1 - mean, abs=1e-12)
+    of_pairs = weight[pairs[:, 0]] * weight[pairs[:, 1]]
+    expected = concordance(made.label, made.accepted, truth, of_pairs)
+    assert score == pytest.approx(expected, rel=1e-12)
     ordered = np.where(made.label == 0, 0.5, made.label == truth)
     strict = mass * (truth != 0)
     assert totals.concordance == pytest.approx(np.average(ordered, weights=strict))

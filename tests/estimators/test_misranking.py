@@ -61,7 +61,7 @@ def test_the_name_is_the_matrix(tie_model, data):
     "loss", ["zero_one", "misranking", [[0, 2, 3], [1, 0, 1], [3, 2, 0]]]
 )
 @pytest.mark.parametrize("tie_model", TIE_MODELS, ids=lambda m: type(m).__name__)
-def test_score_is_one_minus_the_mean_loss_of_decided_pairs(tie_model, loss, data):
+def test_the_selective_risk_is_the_mean_loss_of_decided_pairs(tie_model, loss, data):
     ranker = fit(data, loss=loss, coverage=0.6, tie_model=tie_model)
     matrix = {"zero_one": 1 - np.eye(3), "misranking": MISRANKING}.get(
         loss if isinstance(loss, str) else None, np.array(loss, dtype=object)
@@ -69,10 +69,9 @@ def test_score_is_one_minus_the_mean_loss_of_decided_pairs(tie_model, loss, data
     decisions = ranker.predict_pairs(data.data, qid=data.qid)
     truth = pair_labels(data.target, decisions.left, decisions.right)
     spent = np.asarray(matrix, dtype=float)[decisions.label + 1, truth + 1]
-    expected = 1 - spent[decisions.accepted].mean()
-    found = ranker.score(data.data, data.target, qid=data.qid)
-    assert found == pytest.approx(expected, abs=1e-12)
     totals = ranker.evaluate(data.data, data.target, qid=data.qid)
+    expected = spent[decisions.accepted].mean()
+    assert totals.selective_risk == pytest.approx(expected, abs=1e-12)
     wrong = decisions.accepted & (decisions.label * truth == -1)
     assert totals.misranked.sum() == wrong.sum()
     strict = decisions.decided_order.sum()
@@ -105,17 +104,20 @@ def test_a_bound_on_the_misranking_risk(data):
         FirstColumn().fit(None, None), loss="misranking", max_risk=0.2, random_state=0
     ).fit(big.data, big.target, qid=big.qid)
     assert ranker.certified_
-    assert ranker.score(data.data, data.target, qid=data.qid) > 0.75
+    totals = ranker.evaluate(data.data, data.target, qid=data.qid)
+    assert totals.selective_risk < 0.25
 
 
 @pytest.mark.parametrize("loss", ["misranking", [[0, 1, 3], [1, 0, 1], [3, 1, 0]]])
-def test_the_report_says_what_the_score_is(loss, data):
+def test_the_report_says_what_a_decided_pair_loses(loss, data):
     new = make_ranking(n_queries=40, n_grades=3, random_state=1)
     ranker = fit(data, loss=loss, coverage=0.6)
     page = ranker.report(new.data, new.target, qid=new.qid)
-    (line,) = (one for one in page.splitlines() if "one minus score" in one)
-    score = ranker.score(new.data, new.target, qid=new.qid)
-    assert f"| {1 - score:.4f} |" in line
+    (line,) = (one for one in page.splitlines() if "| loss per decided pair |" in one)
+    totals = ranker.evaluate(new.data, new.target, qid=new.qid)
+    assert f"| {totals.selective_risk:.4f} |" in line
     plain = fit(data, coverage=0.6, loss="zero_one")
     plain = plain.report(new.data, new.target, qid=new.qid)
-    assert "one minus score" not in plain  # there it is the share of wrong answers
+    assert (
+        "| loss per decided pair |" not in plain
+    )  # there it is the share of wrong answers

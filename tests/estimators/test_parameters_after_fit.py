@@ -40,8 +40,9 @@ class Capped(Rule):
         return RuleText(f"at most {self.cap(1.0):g}", "Nothing.")
 
 
-def undated_report(ranker, *data):
-    return re.sub("date: .*", "", str(ranker.report(**(data or LABELLED))))
+def undated_report(ranker, X=None):
+    data = LABELLED if X is None else {"X": X}
+    return re.sub("date: .*", "", str(ranker.report(**data)))
 
 
 @pytest.mark.parametrize(

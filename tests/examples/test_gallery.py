@@ -121,10 +121,13 @@ def test_02_displays(page):
     assert len(plt.get_fignums()) == 5
     new = found["new"]
     half = [
-        found["rankers"][name].at_coverage(0.5).score(new.data, new.target, qid=new.qid)
+        found["rankers"][name]
+        .at_coverage(0.5)
+        .evaluate(new.data, new.target, qid=new.qid)
+        .selective_risk
         for name in found["two"]
     ]
-    assert half[1] > half[0]  # "a lower curve is better": graded relevance is lower
+    assert half[1] < half[0]  # "a lower curve is better": graded relevance is lower
 
 
 @pytest.mark.slow
@@ -177,12 +180,12 @@ def test_05_losses(page, capsys):
     printed = re.findall(
         r"^(\w+) +(0\.\d+) +(0\.\d+) +(0\.\d+)$", capsys.readouterr().out, re.M
     )
-    # "score goes by the loss": of the zero-one loss it is the accuracy.
-    score, blind, accuracy = np.array([row[1:] for row in printed], dtype=float).T
-    assert score[0] == accuracy[0]
-    assert (score > blind + 0.05).all()
+    # One minus the zero-one loss is the accuracy.
+    kept, blind, accuracy = np.array([row[1:] for row in printed], dtype=float).T
+    assert kept[0] == accuracy[0]
+    assert (kept > blind + 0.05).all()
     # Under other losses an order of equals is a wrong label, but not a wrong order.
-    assert score[1] > accuracy[0] + 0.02 > accuracy[1:].max() + 0.02
+    assert kept[1] > accuracy[0] + 0.02 > accuracy[1:].max() + 0.02
 
 
 def test_06_cost_or_budget(page, capsys):
@@ -204,7 +207,8 @@ def test_06_cost_or_budget(page, capsys):
     points = list(zip(found["decided"], found["right"], strict=True))
     for coverage, right in points[:18]:  # the last decides nearly all
         at = budget.at_coverage(coverage)
-        assert at.score(new.data, new.target, qid=new.qid) > right
+        totals = at.evaluate(new.data, new.target, qid=new.qid)
+        assert 1 - totals.selective_risk > right
     assert points[0][1] > points[18][1] + 0.03  # "the dashed curve rises as well"
 
 
@@ -220,9 +224,9 @@ def test_07_grid_search(page, capsys):
     # Asking about every pair is worth 0.85.
     full = table["utility"][table["coverage"] == 1]
     assert chosen["utility"] > max(0.85, full.max()) + 0.02
-    # The score prefers the lowest coverage, whatever the model.
+    # The accuracy prefers the lowest coverage, whatever the model.
     for _, rows in table.groupby(["leaves", "tie model"]):
-        assert rows["coverage"][rows["score"].idxmax()] == 0.1
+        assert rows["coverage"][rows["accuracy"].idxmax()] == 0.1
     # "The tie models hardly differ."
     worth = table.groupby(["coverage", "leaves", "tie model"])["utility"].mean()
     gap = np.ptp(worth.unstack().to_numpy(), axis=1)
@@ -264,7 +268,7 @@ def test_09_guarantees(page):
     for kind in np.unique(device):
         rows = found["new"] & (device == kind)
         X, y, day = (found[name][rows] for name in ("X", "y", "day"))
-        right[kind] = found["ranker"].score(X, y, qid=day)
+        right[kind] = 1 - found["ranker"].evaluate(X, y, qid=day).selective_risk
     assert right["worn"] < 0.7 < 0.8 < right["new"]  # the bound is 0.2 for all together
     assert "- CERTIFIED. With a probability of at least 0.9" in found["page"]
     assert re.search(
@@ -441,8 +445,10 @@ def test_18_multilabel(page, capsys):
     assert ((best > 1) | (worst < 5)).any()  # something is decided
     X, y = found["X"][found["new"]], found["y"][found["new"]]
     for ranker in found["rankers"].values():
-        few, all_pairs = (ranker.at_coverage(c).score(X, y) for c in (0.3, 1.0))
-        assert 1 - few < (1 - all_pairs) / 2
+        few, every = (
+            ranker.at_coverage(c).evaluate(X, y).selective_risk for c in (0.3, 1.0)
+        )
+        assert few < every / 2
 
 
 def test_19_label_rankings(page):

@@ -41,7 +41,7 @@ def test_what_forms_no_pairs_answers(ranker, large):
     X, y = large
     totals = ranker.evaluate(X, y, qid=0)
     assert totals.pairs.sum() == N * (N - 1) // 2
-    assert ranker.score(X, y, qid=0) == 1 - totals.selective_risk
+    assert ranker.score(X, y, qid=0) == totals.score
     best, worst = ranker.rank_intervals(X, qid=0).T
     assert (best <= worst).all()
     assert len(ranker.ranking(X, qid=0)) > 0

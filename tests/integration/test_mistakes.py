@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from lightgbm import LGBMRanker
 from scipy import sparse
@@ -16,11 +17,15 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank_abstain import (
     BALToR,
+    CostAbstainer,
     PairwiseRankerClassifier,
     RiskControlledRanker,
     SelectiveRanker,
 )
 from skrank_abstain.datasets import load_letor, make_ranking
+from skrank_abstain.leaderboard import Leaderboard
+from skrank_abstain.metrics import selective_utility
+from skrank_abstain.monitor import Monitor
 from skrank_abstain.partitions import calibrate, evaluate
 from skrank_abstain.queries import TopSetRanker
 from skrank_abstain.review import read_answers
@@ -30,6 +35,8 @@ KNOWN, NEW = (make_ranking(n, random_state=k) for k, n in enumerate((60, 20)))
 X, Y, QID = KNOWN.data, KNOWN.target, KNOWN.qid
 FRAME = pd.DataFrame(X, columns=[f"f{k}" for k in range(X.shape[1])])
 SIZES = np.bincount(QID)
+VOTES = [{"left": "Ann", "right": "Bo", "winner": side} for side in ("left", "right")]
+ANSWERS = [{"qid": 0, "left": 0, "right": 1, "label": "left"}]
 PAIRS = np.random.default_rng(0).normal(size=(60, 4))
 FITTED = BALToR(Ridge(), random_state=0).fit(X, Y, qid=QID)
 ERRORS = (ValueError, TypeError, AttributeError, FileNotFoundError)
@@ -73,7 +80,15 @@ MISTAKES = {
     "`fit(X, y)` without `qid`": (
         lambda _: BALToR(Ridge()).fit(X, Y), "warning", "rows are one query"),
     "`fit(X, qid, y)`: exchanged": (
-        lambda _: fit(X, QID, Y), "warning", r"the order is fit\(X, y, qid\)"),
+        lambda _: BALToR(Ridge()).fit(X, QID, Y), "error", "positional arguments"),
+    "labels for queries in `predict_pairs(X, y)`": (
+        lambda _: FITTED.predict_pairs(X, Y), "error", "positional arguments"),
+    'ids of queries as 1 and "1"': (
+        lambda _: fit(qid=[str(q) if k % 2 else q for k, q in enumerate(QID.tolist())]),
+        "error", "qid must write each value in one way, got 0 and '0'"),
+    "spaces at the ends of ids": (
+        lambda _: fit(qid=[f"q{q}" + " " * (k % 2) for k, q in enumerate(QID)]),
+        "error", "qid must write each value in one way, got 'q0' and 'q0 '"),
     "`group=` with LightGBM's sizes": (
         lambda _: BALToR(Ridge()).fit(X, Y, group=SIZES), "error", "argument 'group'"),
     "sizes of groups as `qid=`": (
@@ -89,8 +104,8 @@ MISTAKES = {
     "labelled rows without the `qid` that `fit` got": (
         lambda _: FITTED.evaluate(NEW.data, NEW.target), "error", "Pass qid="),
     "`evaluate(X, qid, y)`: exchanged": (
-        lambda _: FITTED.evaluate(NEW.data, NEW.qid, qid=NEW.target), "warning",
-        r"the order is evaluate\(X, y, qid\)"),
+        lambda _: FITTED.evaluate(NEW.data, NEW.qid, NEW.target), "error",
+        "positional arguments"),
     "`pairs=` of two queries": (
         lambda _: FITTED.predict_pairs(NEW.data, qid=NEW.qid, pairs=[[0, 200]]),
         "error", "two rows of the same query"),
@@ -98,6 +113,8 @@ MISTAKES = {
         lambda _: FITTED.predict_pairs(NEW.data, qid=NEW.qid, pairs=[["Ann", "Bo"]]),
         "error", "positions of two rows of X"),
     # ---- relevance
+    "`-y` of unsigned grades": (
+        lambda _: fit(y=-Y.astype(np.uint8)), "error", r"pass y\.max\(\) - y"),
     "words as grades": (
         lambda _: fit(y=np.where(Y > 1, "good", "bad")), "error", "Encode grades"),
     "a grade is missing": (
@@ -158,6 +175,14 @@ MISTAKES = {
     "a classifier as the ranker": (
         lambda _: fit(model=LogisticRegression()).score(
             NEW.data, NEW.target, qid=NEW.qid) > 0.6, "right", ""),
+    "a classifier of words as the ranker": (
+        lambda _: fit(
+            model=LogisticRegression().fit(X, np.where(Y > 1, "good", "bad"))), "error",
+        "numbers as classes.*fit it on y == 'good'"),
+    "answers in a pyarrow table": (
+        lambda _: "n_answers=1," in repr(FITTED.review(
+            NEW.data, qid=NEW.qid, answers=pa.Table.from_pylist(ANSWERS))),
+        "right", ""),
     "a forest of classes as the ranker": (
         lambda _: fit(model=RandomForestClassifier(20, random_state=0)).score(
             NEW.data, NEW.target, qid=NEW.qid) > 0.6, "right", ""),
@@ -171,6 +196,37 @@ MISTAKES = {
     "`delta=0.95`, meant as the confidence": (
         lambda _: RiskControlledRanker(Ridge(), max_risk=0.3, delta=0.95).fit(
             X, Y, qid=QID), "warning", "pass delta=0.05"),
+    "`Leaderboard(confidence=0.05)`": (
+        lambda _: Leaderboard(confidence=0.05).fit(VOTES), "warning",
+        "meant the other way round, pass confidence=0.95"),
+    "`Monitor.of(ranker, delta=0.95)`": (
+        lambda _: Monitor.of(FITTED, delta=0.95), "warning", "pass delta=0.05"),
+    "`cost=20`, in percent": (
+        lambda _: CostAbstainer(Ridge(), cost=20).fit(X, Y, qid=QID), "error",
+        "cost must be at most 1, the largest loss, got 20.*percent"),
+    "`selective_utility(20)`": (
+        lambda _: selective_utility(20)(FITTED, NEW.data, NEW.target, qid=NEW.qid),
+        "error", "cost must be at most 1, the largest loss, got 20"),
+    "`groups=` of a measurement": (
+        lambda _: BALToR(Ridge(), groups=0).fit(X, Y, qid=QID), "error",
+        "groups must name a column of at most 50 groups.*Cut it into ranges"),
+    "`calibration_size=6`, a number of queries": (
+        lambda _: fit(calibration_size=6), "error",
+        r"calibration_size must be in \(0, 1\), got 6. It is a share"),
+    "`early_stopping_rounds=` of a ranker to train": (
+        lambda _: fit(model=LGBMRanker(early_stopping_rounds=5, verbose=-1)), "error",
+        "must be None for a ranker to train.*pass it fitted"),
+    "`BALToR.fit(X, y)`, on the class": (
+        lambda _: BALToR.fit(X, Y, qid=QID), "error", "fit needs an instance"),
+    "`objective=\"top3\"`": (
+        lambda _: FITTED.review(NEW.data, qid=NEW.qid).ask(3, objective="top3"),
+        "error", "'top@3'"),
+    "`cluster=` as an array": (
+        lambda _: Leaderboard().fit(VOTES, cluster=np.zeros(2)), "error",
+        r"cluster must name a column of votes, got .*array"),
+    "weights of a million": (
+        lambda _: Leaderboard().fit([vote | {"weight": 1e6} for vote in VOTES]),
+        "error", "none above 10,000, got 1e\\+06"),
     "`max_risk=5`, in percent": (
         lambda _: RiskControlledRanker(Ridge(), max_risk=5).fit(X, Y, qid=QID), "error",
         "max_risk must be between 0 and 1"),

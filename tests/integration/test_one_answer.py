@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from doubles import FirstColumn
+from reference import concordance
 
 from skrank_abstain import SelectiveRanker
 from skrank_abstain._validation import check_loss
@@ -114,8 +115,8 @@ def check(seed):
         sums = np.bincount(query, each, len(set(qid.tolist())))
         np.testing.assert_allclose(getattr(totals, name), sums, **EXACT, err_msg=name)
     assert decisions.coverage == pytest.approx(totals.coverage, **APPROX)
-    mean = spent[accepted].mean() if accepted.any() else np.nan
-    assert ranker.score(X, y, qid=qid) == pytest.approx(1 - mean, nan_ok=True, **APPROX)
+    right = concordance(label, accepted, truth)
+    assert ranker.score(X, y, qid=qid) == pytest.approx(right, nan_ok=True, **APPROX)
     # Scorers, the display and the report.
     paid = 1 - np.where(accepted, spent, 0.3).mean()
     assert selective_utility(0.3)(ranker, X, y, qid=qid) == pytest.approx(

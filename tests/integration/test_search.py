@@ -1,10 +1,13 @@
 """GridSearchCV and cross-validation over rankers with boosters inside."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scorers.boosters import make_ranker, raw
 from sklearn import config_context
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -15,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank_abstain import BALToR, CostAbstainer
+from skrank_abstain.datasets import make_ranking
 from skrank_abstain.metrics import (
     accuracy_at_coverage,
     coverage_at_risk,
@@ -67,6 +71,42 @@ def both(make, grid, items, **options):
     )
     assert np.isfinite(routed.cv_results_["mean_test_score"]).all()
     return by_column
+
+
+def test_a_default_search_over_coverage_does_not_prefer_few_decided_pairs():
+    data = make_ranking(n_queries=60, random_state=0)
+    X = np.column_stack([data.data, data.qid])
+    search = GridSearchCV(
+        BALToR(Ridge(), qid_col=-1, random_state=0),
+        {"coverage": [0.1, 0.5, 0.9]},
+        cv=GroupKFold(3),
+    ).fit(X, data.target, groups=data.qid)
+    # Each order that is right more often than a coin's adds to the score.
+    assert (np.diff(search.cv_results_["mean_test_score"]) > 0.01).all()
+    assert search.best_params_ == {"coverage": 0.9}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"n_jobs": 2}, {"scoring": UTILITY}, {"scoring": SCORERS, "refit": "auc"}],
+    ids=lambda options: "-".join(options),
+)
+def test_a_search_without_routing_ends_at_once(options):
+    data = make_ranking(n_queries=30, random_state=0)
+    search = GridSearchCV(
+        BALToR(Ridge(), random_state=0), {"coverage": [0.3, 0.9]}, cv=GroupKFold(3)
+    ).set_params(**options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        known = warnings.filters[:]
+        with pytest.raises(UserWarning, match=r"(?s)qid= must be.*routing.*qid_col="):
+            search.fit(data.data, data.target, groups=data.qid, qid=data.qid)
+        # Scores that fail for other reasons stay NaN, as scikit-learn has it.
+        rest = [each for each in warnings.filters if each not in known]
+        assert [each[1].pattern for each in rest] in (
+            [],
+            ["(?s)Scoring failed.*qid= must be given"],
+        )
 
 
 # --- what is searched over ---------------------------------------------------------
@@ -204,10 +244,10 @@ def test_the_price_of_an_abstention(library, trained, items):
 
 
 @pytest.mark.usefixtures("routing")
-def test_the_default_score_prefers_the_lowest_coverage(library, trained, items):
-    ranker = BALToR(trained(library), loss="zero_one")
+def test_the_default_score_prefers_to_decide_every_pair(library, trained, items):
+    ranker = BALToR(trained(library), loss="misranking")
     search = search_routed(ranker, {"coverage": COVERAGES}, items)
-    assert search.best_params_ == {"coverage": COVERAGES[0]}
+    assert search.best_params_ == {"coverage": COVERAGES[-1]}
     assert search.score(items.frame, items.y, qid=items.qid) == pytest.approx(
         search.best_estimator_.score(items.frame, items.y, qid=items.qid)
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from doubles import FirstColumn
+from doubles import FirstColumn, named
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.frozen import FrozenEstimator
@@ -97,12 +97,12 @@ def test_values_are_those_of_the_metrics(ranker, data):
         assert score == pytest.approx(value, rel=1e-12), name
 
 
-def test_accuracy_scorer_is_score(ranker, data):
+def test_accuracy_scorer_is_one_minus_the_selective_risk(ranker, data):
     args = (data.data, data.target)
     random = BALToR(FirstColumn().fit(None, None), coverage=0.5, boundary="randomize")
     random.fit(data.data.round(), data.target, qid=data.qid)
     for model in (ranker, random):
-        expected = model.score(*args, qid=data.qid)
+        expected = 1 - model.evaluate(*args, qid=data.qid).selective_risk
         assert selective_accuracy_scorer(model, *args, qid=data.qid) == expected
 
 
@@ -177,9 +177,9 @@ def test_threshold_free_scorers_do_not_depend_on_the_threshold(ranker, data):
         "accuracy_at_coverage(0.8)",
         "coverage_at_risk(0.3)",
     ):
-        args = (data.data, data.target, data.qid)
+        args = named(data.data, data.target, data.qid)
         score = SCORERS[name]
-        assert score(ranker.at_coverage(0.1), *args) == score(ranker, *args)
+        assert score(ranker.at_coverage(0.1), **args) == score(ranker, **args)
 
 
 # --- undefined values -----------------------------------------------------------
@@ -285,7 +285,7 @@ def test_scorers_print_pickle_and_copy(ranker, data, name):
         clone(scorer, safe=False),
     ):
         assert repr(other) == name
-        assert other(ranker, data.data, data.target, data.qid) == expected
+        assert other(ranker, data.data, data.target, qid=data.qid) == expected
 
 
 def test_a_scorer_of_ones_own_is_printed_as_it_is_written():
@@ -422,11 +422,11 @@ def test_pipelines_and_frozen_rankers_are_opened(data, name):
     scaled = StandardScaler().fit(data.data)
     bare = BALToR(Ridge(), calibration_size=0.25, random_state=0)
     bare.fit(scaled.transform(data.data), data.target, qid=data.qid)
-    args = (data.data, data.target, data.qid)
-    expected = SCORERS[name](bare, scaled.transform(data.data), *args[1:])
+    args = named(data.data, data.target, data.qid)
+    inner = args | {"X": scaled.transform(data.data)}
+    expected = SCORERS[name](bare, **inner)
     pipeline = make_pipeline(scaled, bare)
     for model in (pipeline, make_pipeline("passthrough", pipeline)):
-        assert SCORERS[name](model, *args) == expected
-    inner = scaled.transform(data.data), *args[1:]
-    assert SCORERS[name](FrozenEstimator(bare), *inner) == expected
-    assert SCORERS[name](make_pipeline(bare), *inner) == expected
+        assert SCORERS[name](model, **args) == expected
+    assert SCORERS[name](FrozenEstimator(bare), **inner) == expected
+    assert SCORERS[name](make_pipeline(bare), **inner) == expected

@@ -247,7 +247,10 @@ def test_displays_take_samples_and_their_labels(data, selective):
     options = {"n_resamples": 5, "random_state": 0}
     curve, want = (
         RiskCoverageDisplay.from_estimator(*each, **options)
-        for each in ((selective, X, y[MOVED]), (inner, items.X, items.y, items.qid))
+        for each, options in (
+            ((selective, X, y[MOVED]), options),
+            ((inner, items.X, items.y), options | {"qid": items.qid}),
+        )
     )
     assert np.array_equal(curve.selective_risk, want.selective_risk)
     assert np.array_equal(curve.band, want.band)

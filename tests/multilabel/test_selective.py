@@ -121,10 +121,11 @@ def test_coverage_and_accuracy_on_new_samples(data, ranker):
     X, y = data[0][350:], data[1][350:]
     totals = ranker.evaluate(X, y)
     assert totals.coverage == pytest.approx(0.8, abs=0.1)
-    assert ranker.score(X, y) == 1 - totals.selective_risk
+    assert ranker.score(X, y) == totals.score
     strict = ranker.at_coverage(0.3)
     # A third fewer wrong orders, at least.
-    assert 1 - strict.score(X, y) < (1 - ranker.score(X, y)) * 2 / 3
+    assert strict.evaluate(X, y).selective_risk < totals.selective_risk * 2 / 3
+    assert 0.5 < strict.score(X, y) < ranker.score(X, y)
     assert (strict.coverage, ranker.coverage) == (0.3, 0.8)
     assert strict.coverage_ == pytest.approx(0.3, abs=0.02)
     assert strict.threshold_ < ranker.threshold_
@@ -228,12 +229,12 @@ def test_what_knows_queries_knows_labels(data, ranker):
     X, y = data[0][350:], data[1][350:]
     pytest.importorskip("matplotlib")
     display = RiskCoverageDisplay.from_estimator(
-        ranker.selective_ranker_, *ranker.to_items(X, y)
+        ranker.selective_ranker_, **ranker.to_items(X, y)._asdict()
     )
     assert display is not None
     controlled = RiskControlledRanker(
         ScoreColumn(), max_risk=0.3, tie_model="graded_relevance", random_state=0
-    ).fit(*ranker.to_items(X, y))
+    ).fit(**ranker.to_items(X, y)._asdict())
     assert controlled.predict_pairs(to_items(ranker.predict(X[:1])).X).coverage > 0
 
 
@@ -255,7 +256,7 @@ def test_report(data, ranker):
     page = ranker.report(X, y)
     assert page.startswith("# SelectiveMultilabelRanker: report")
     assert "- ranker: ThresholdDecompositionRanker, trained here; each label" in page
-    inner = ranker.selective_ranker_.report(*ranker.to_items(X, y))
+    inner = ranker.selective_ranker_.report(**ranker.to_items(X, y)._asdict())
     assert "- ranker: ScoreColumn, used as it was given" in inner
     seen = "- samples that fit had in its training and calibration data: 0 of"
     assert seen in page

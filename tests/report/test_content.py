@@ -65,7 +65,7 @@ def test_a_reversed_list_is_seen_in_the_report(ranker, new):
     def ends(fitted, y):
         page = fitted.report(new.data, y, qid=new.qid)
         table = page.split("## First and last items")[1].split("##")[0]
-        assert "fit again with -y" in table
+        assert "fit again with y.max() - y" in table
         return next(line.split(" | ") for line in table.splitlines() if "| y |" in line)
 
     _, first, last = ends(ranker, new.target)

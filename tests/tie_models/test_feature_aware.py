@@ -268,7 +268,7 @@ def test_features_of_pure_noise_are_ignored():
     y = (scores + rng.logistic(size=n) > 0).astype(float)
     tree = DecisionTreeRegressor(random_state=0)
     model = FeatureAwareRelevance(tree).fit(
-        scores, y, qid=qid, groups=rng.normal(size=(n, 5))
+        scores, y, qid=qid, X=rng.normal(size=(n, 5))
     )
     assert model.weights_[0] == pytest.approx(1, abs=0.1)
     assert model.weights_[1] < 0.1

@@ -46,13 +46,13 @@ def test_features_that_are_no_numbers_are_refused_with_advice(column):
         "X must be .* of numbers .* put an encoder before .* or use GradedRelevance"
     )
     with pytest.raises(ValueError, match=message):
-        FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, groups=frame)
+        FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, X=frame)
 
 
 def test_lengths_must_agree():
     scores, y, qid, X = queried()
     with pytest.raises(ValueError, match=r"inconsistent numbers.*\[239, 240\]"):
-        FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, groups=X[1:])
+        FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, X=X[1:])
 
 
 def test_frames_of_any_numbers_are_as_good_as_arrays():
@@ -65,9 +65,9 @@ def test_frames_of_any_numbers_are_as_good_as_arrays():
             "single": X[:, 2].astype(np.float32),
         }
     )
-    one = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, groups=frame)
+    one = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid=qid, X=frame)
     other = FeatureAwareRelevance(SMALL_TREE)
-    other.fit(scores, y, qid=qid, groups=np.column_stack([X[:, 0] > 0, X[:, 1:]]))
+    other.fit(scores, y, qid=qid, X=np.column_stack([X[:, 0] > 0, X[:, 1:]]))
     np.testing.assert_array_equal(one.table_, other.table_)
 
 

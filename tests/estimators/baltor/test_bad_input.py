@@ -136,10 +136,11 @@ def test_not_fitted(test):
             call()
 
 
-def test_nothing_accepted_scores_nan_with_a_warning():
+def test_nothing_accepted_scores_as_a_coin_and_labels_without_order_not_at_all():
     ranker = fit_scores(np.arange(20.0), np.tile([0, 1, 0, 2], 5), coverage=0.01)
-    with pytest.warns(UndefinedMetricWarning, match="no pair is accepted"):
-        assert np.isnan(ranker.score(column([0.0, 1.0]), [0, 1]))
+    assert ranker.score(column([0.0, 1.0]), [0, 1]) == 0.5
+    with pytest.warns(UndefinedMetricWarning, match="score is undefined"):
+        assert np.isnan(ranker.score(column([0.0, 99.0]), [1, 1]))
 
 
 def test_verbose_prints_a_line_and_silence_is_the_default(train, capsys):

@@ -7,7 +7,9 @@ import pytest
 from estimators.baltor.columns import column, fit_scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import concordance
 from sklearn.linear_model import Ridge
+from sklearn.metrics import roc_auc_score
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
@@ -93,21 +95,33 @@ def test_at_coverage_is_what_fit_would_have_given(train, test):
     assert fitted[0.9].coverage == 0.9
 
 
-def test_score_is_the_accuracy_of_accepted_pairs(ranker, test):
+def test_score_counts_right_orders_and_one_half_for_an_open_pair(ranker, test):
     decisions = ranker.predict_pairs(test.data, qid=test.qid)
     truth = pair_labels(test.target, decisions.left, decisions.right)
-    right = (decisions.label == truth)[decisions.accepted]
+    right = concordance(decisions.label, decisions.accepted, truth)
+    assert 0.5 < right < 1
     assert ranker.score(test.data, test.target, qid=test.qid) == pytest.approx(
-        right.mean(), rel=1e-12
+        right, rel=1e-12
     )
+
+
+def test_the_score_at_full_coverage_is_the_auc():
+    data = make_ranking(n_queries=1, n_items=200, n_grades=2, random_state=0)
+    ranker = BALToR(Ridge().fit(data.data, data.target), coverage=1.0)
+    ranker.fit(data.data, data.target, qid=0)
+    expected = roc_auc_score(data.target, ranker.predict(data.data))
+    for tie_model in ("graded_relevance", "bradley_terry"):
+        ranker.set_params(tie_model=tie_model).fit(data.data, data.target, qid=0)
+        found = ranker.score(data.data, data.target)
+        assert found == pytest.approx(expected, rel=1e-12), tie_model
 
 
 def test_score_weighs_a_pair_by_the_product_of_its_items(ranker, test):
     weight = np.random.default_rng(0).integers(0, 4, test.qid.size)
     decisions = ranker.predict_pairs(test.data, qid=test.qid)
     truth = pair_labels(test.target, decisions.left, decisions.right)
-    pair_weight = weight[decisions.left] * weight[decisions.right] * decisions.accepted
-    expected = (pair_weight * (decisions.label == truth)).sum() / pair_weight.sum()
+    of_pairs = weight[decisions.left] * weight[decisions.right]
+    expected = concordance(decisions.label, decisions.accepted, truth, of_pairs)
     assert ranker.score(
         test.data, test.target, qid=test.qid, sample_weight=weight
     ) == pytest.approx(expected, rel=1e-12)

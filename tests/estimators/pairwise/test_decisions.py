@@ -108,7 +108,7 @@ def test_at_coverage_is_what_fit_would_have_given(model, three, items):
 
 def test_nothing_accepted_scores_nan_with_a_warning(model, three):
     X, y = three
-    with pytest.warns(UndefinedMetricWarning, match="no pair is accepted"):
+    with pytest.warns(UndefinedMetricWarning, match="score is undefined"):
         assert np.isnan(model.score(X, y, sample_weight=np.zeros(y.size)))
 
 

@@ -47,6 +47,22 @@ def test_report(ranker, data):
     assert "CERTIFIED" not in other
 
 
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
+@pytest.mark.parametrize(("delta", "warns"), [(0.4, False), (0.9, True)])
+def test_a_delta_that_was_meant_as_the_confidence_is_on_the_page(
+    model, data, delta, warns
+):
+    X, y, qid = data
+    ranker = by_loss(model, max_risk=0.36, delta=delta, random_state=0)
+    if warns:
+        with pytest.warns(UserWarning, match=r"delta=0\.9 promises .* pass delta=0\.1"):
+            ranker.fit(X, y, qid=qid)
+    else:
+        ranker.fit(X, y, qid=qid)
+    page = ranker.report(X, y, qid=qid)
+    assert ("- WARNING: with this delta the bound may fail" in page) == warns
+
+
 def cells(page, start):
     """Return value and interval of the one row of a report that starts so."""
     (row,) = [line for line in page.splitlines() if line.startswith(f"| {start}")]
