@@ -64,6 +64,16 @@ def test_ci_runs_the_readmes_test_command():
     assert "-m pytest -n auto -m slow" in ci  # and what the command leaves out
 
 
+def test_ci_tests_the_oldest_versions_that_are_declared():
+    project = PYPROJECT["project"]
+    lists = {"": project["dependencies"]} | project["optional-dependencies"]
+    for name in ("docs", "spark", "dev"):  # no test wants them
+        del lists[name]
+    declared = re.findall(r"([\w-]+)(?:\[[\w,]*\])?>=([\d.]+)", str(lists.values()))
+    text = (ROOT / ".ci" / "oldest.txt").read_text(encoding="utf-8")
+    assert set(text.splitlines()[1:]) == set(map("==".join, declared))
+
+
 def test_import_needs_no_booster_no_engine_and_no_plotting_library():
     code = (
         "import sys, skrank_abstain\n"

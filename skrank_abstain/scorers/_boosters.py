@@ -12,6 +12,7 @@ import os
 import re
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -26,6 +27,8 @@ from sklearn.utils.validation import _is_fitted, _num_features
 from skrank_abstain._validation import names_of_columns
 from skrank_abstain.pairs import Queries
 
+#: What to ask of an estimator: gets it and X.
+Ask = Callable[[Any, Any], Any]
 #: Parts of the folder of a Spark model: parameters, and the output of ``save_raw``.
 _SPARK_FOLDERS = ("metadata", "model")
 #: How CatBoost's own files begin, and the first keys of its JSON files.
@@ -171,9 +174,12 @@ class Booster(ABC):
         """Return a polars frame, converted to pandas if the library needs that."""
         return X
 
-    def score(self, model: Any, X: Any, features: Features) -> Any:
-        """Return one score per row of X, whose columns are in the model's order."""
-        return self.predict(model, X) if self.is_raw(model) else response(model, X)
+    def score(self, model: Any, X: Any, features: Features, ask: Ask) -> Any:
+        """Return one score per row of X, whose columns are in the model's order.
+
+        A raw model is asked by :meth:`predict`, an estimator by ``ask(model, X)``.
+        """
+        return self.predict(model, X) if self.is_raw(model) else ask(model, X)
 
     def opens(self, content: bytes) -> bool:
         """Return whether a saved model begins with these bytes."""
@@ -433,15 +439,15 @@ class _LightGBM(Booster):
     def predict(self, model: Any, X: Any) -> Any:
         return model.predict(X, raw_score=True)
 
-    def score(self, model: Any, X: Any, features: Features) -> Any:
+    def score(self, model: Any, X: Any, features: Features, ask: Ask) -> Any:
         if hasattr(X, "tocsr"):
             X = sparse.csr_matrix(X)  # otherwise it converts, with a warning
         if self.is_raw(model) or not self.made_up(features):
-            return super().score(model, X, features)
+            return super().score(model, X, features, ask)
         with warnings.catch_warnings():
             # Before 4.7 it takes its made-up names for names of the training data.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-            return super().score(model, X, features)
+            return super().score(model, X, features, ask)
 
     def local(self, model: Any) -> Any:
         return model.to_local()

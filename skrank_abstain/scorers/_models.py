@@ -26,6 +26,7 @@ from skrank_abstain._validation import check_scores, shown
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._boosters import (
     BOOSTERS,
+    Ask,
     Booster,
     align_columns,
     looks_fitted,
@@ -361,11 +362,19 @@ def _raw_scores(model: Any, X: Any, queries: Queries | None) -> Any:
     if by_query:
         queries = check_queries(model, queries)
         return model.predict(X, qid=queries.codes)
+    return _ask(response, model, X)
+
+
+def _ask(ask: Ask, model: Any, X: Any) -> Any:
     booster = booster_of(model)
     if booster is None:
-        return response(model, X)
+        return ask(model, X)
     features = booster.features(model)
-    return booster.score(model, align_columns(X, booster, features), features)
+    return booster.score(model, align_columns(X, booster, features), features, ask)
+
+
+def _proba(model: Any, X: Any) -> Any:
+    return model.predict_proba(X)
 
 
 def class_proba(model: Any, X: Any, n_classes: int) -> FloatArray:
@@ -374,10 +383,7 @@ def class_proba(model: Any, X: Any, n_classes: int) -> FloatArray:
     The columns of a frame are put into the order in which a booster was trained.
     """
     model = unwrap(resolve_model(model))
-    booster = booster_of(model)
-    if booster is not None:
-        X = align_columns(X, booster, booster.features(model))
-    proba = np.asarray(model.predict_proba(X), dtype=np.float64)
+    proba = np.asarray(_ask(_proba, model, X), dtype=np.float64)
     shape = _num_samples(X), n_classes
     if proba.shape != shape or not np.isfinite(proba).all():
         raise ValueError(
