@@ -6,6 +6,7 @@ from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Self
 
+import joblib
 import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning
 
@@ -89,6 +90,21 @@ class Saved:
                     original_sklearn_version=found,
                 )
             )
+
+
+def identify(*parts: Any) -> str:
+    """Return 16 digits that identify fitted objects, the same in every process.
+
+    Of an object that cannot be pickled the type counts.
+    """
+    found = []
+    for part in parts:
+        try:
+            found.append(joblib.hash(part, hash_name="sha1"))
+        # Libraries raise errors of many kinds.
+        except Exception:
+            found.append(type(part).__qualname__)
+    return str(joblib.hash(found, hash_name="sha1")[:16])
 
 
 def _to_plain(value: Any, own: str, names: dict[int, str]) -> Any:

@@ -190,10 +190,11 @@ class PairDecider(ModelWrapper):
             if items.novel is not None:
                 made = made.leaving_out(items.novel)
             if names is None:
-                return replace(made, place=place)
+                return replace(made, place=place, id_=self.id_)
             check_output_size(len(made), 2 * names.itemsize)
             left_id, right_id = names[made.left], names[made.right]
-            return replace(made, place=place, left_id=left_id, right_id=right_id)
+            named = {"left_id": left_id, "right_id": right_id, "id_": self.id_}
+            return replace(made, place=place, **named)
 
         return decide
 
@@ -837,6 +838,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
             item_id=check_item_id(item_id, items.queries),
             index=X.index if hasattr(X, "iloc") else None,
             replaced="" if known.is_graded else type(known.model).__name__,
+            id_=self.id_,
         )
 
     def report(

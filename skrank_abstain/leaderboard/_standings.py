@@ -149,6 +149,7 @@ class ItemDecisions(PairDecisions):
 
     pvalue: FloatArray = None  # type: ignore[assignment]
     more: FloatArray | None = None
+    _OPEN = "p-value above the level"
 
     def __repr__(self) -> str:
         if self.more is None:

@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._saving import identify
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import check_fraction, shown
 from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker
@@ -354,6 +355,7 @@ default="misranking"
         self.selective_ranker_ = ranker
         self.threshold_ = ranker.threshold_
         self.coverage_ = ranker.coverage_
+        ranker.id_ = self.id_ = identify(self.estimator_, ranker.id_)
 
     def at_coverage(self, coverage: float) -> Self:
         """Return a fitted copy with the threshold of another coverage.

@@ -26,12 +26,16 @@ class PairRecord(NamedTuple):
     right_id: Any
     label: int
     accepted: bool
+    reason: str
     risk: float | None
+    threshold: float | None
+    margin: float | None
     p_right: float | None
     p_tie: float | None
     p_left: float | None
     distance: float | None
     novel: bool | None
+    id_: str | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,8 +44,9 @@ class PairDecisions(Table):
 
     Iterating over it yields a named tuple for each pair. Its fields are the columns of
     ``to_frame`` and ``to_dicts``: ``qid``, ``left``, ``right``, ``label``,
-    ``accepted`` and, where they are known, ``left_id``, ``right_id`` (after
-    ``right``), ``risk``, ``p_right``, ``p_tie``, ``p_left``, ``distance``, ``novel``.
+    ``accepted``, ``reason`` and, where they are known, ``left_id``, ``right_id`` (after
+    ``right``), ``risk``, ``threshold``, ``margin``, ``p_right``, ``p_tie``, ``p_left``,
+    ``distance``, ``novel``, ``id_``.
 
     Attributes
     ----------
@@ -70,6 +75,18 @@ class PairDecisions(Table):
     place : ndarray of shape (n_items,), int64, or None
         Place of *each row of X* in its query, as in ``Ranking``; ``place[left]`` and
         ``place[right]`` are those of the pairs.
+    threshold : ndarray of shape (n_pairs,), float64, or None
+        Pairs are accepted up to this risk (or margin, where there is one) or beyond
+        this distance.
+    margin : ndarray of shape (n_pairs,), float64, or None
+        Where a bound on the discordance is certified, what the threshold is about: the
+        probability of a wrong order less the bound times that of a difference.
+    equal : ndarray of shape (n_pairs,), bool, or None
+        Whether the two items have equal scores.
+    answered : ndarray of shape (n_pairs,), bool, or None
+        Whether people decided the pair.
+    id_ : str or None
+        That of the ranker: what was fitted.
 
     Examples
     --------
@@ -101,8 +118,15 @@ class PairDecisions(Table):
     right_id: NDArray[Any] | None = None
     place: IntArray | None = None
     novel: BoolArray | None = None
-    #: Fields that have one value per row of X, not per pair.
-    _OF_ROWS: ClassVar[tuple[str, ...]] = ("place",)
+    threshold: FloatArray | None = None
+    margin: FloatArray | None = None
+    equal: BoolArray | None = None
+    answered: BoolArray | None = None
+    id_: str | None = None
+    #: Fields that do not have one value per pair.
+    _WHOLE: ClassVar[tuple[str, ...]] = ("place", "index", "id_")
+    #: Why a pair is open, if nothing else is known.
+    _OPEN: ClassVar[str] = "risk above the threshold"
 
     def __len__(self) -> int:
         return int(self.left.shape[0])
@@ -141,6 +165,34 @@ class PairDecisions(Table):
         """Share of pairs accepted; NaN for no pairs."""
         return float(self.accepted.mean()) if len(self) else float("nan")
 
+    @property
+    def reason(self) -> NDArray[Any]:
+        """Why each pair is decided or open, shape (n_pairs,), texts.
+
+        "decided", "answered by a person", "unlike the calibration items", "equal
+        scores", "same bin" (the tie model gives both orders the same probability),
+        "risk above the threshold" (or "margin above", "distance within"), or "on the
+        threshold", where pairs of equal risk go by their gap or by lot. A pair may be
+        open for several reasons: it has the first that applies. O(n_pairs).
+        """
+        proba, by = self.proba, self.risk if self.margin is None else self.margin
+        known = {
+            "answered by a person": self.answered,
+            "decided": self.accepted,
+            "unlike the calibration items": self.novel,
+            "equal scores": self.equal,
+            "same bin": None if proba is None else proba[:, 0] == proba[:, 2],
+        }
+        if by is not None and self.threshold is not None:
+            known["on the threshold"] = by <= self.threshold
+        found = {name: mask for name, mask in known.items() if mask is not None}
+        text = self._OPEN if self.margin is None else "margin above the threshold"
+        if by is None and self.distance is not None:
+            text = "distance within the threshold"
+        code = np.select([*found.values()], range(len(found)), len(found))
+        reasons: NDArray[Any] = np.array([*found, text], dtype=object)[code]
+        return reasons
+
     def take(self, index: Any) -> Self:
         """Return the pairs at ``index`` (integers, a boolean mask or a slice)."""
         columns = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -149,7 +201,7 @@ class PairDecisions(Table):
             **{
                 name: column[index]
                 for name, column in columns.items()
-                if column is not None and name not in self._OF_ROWS
+                if column is not None and name not in self._WHOLE
             },
         )
 
@@ -297,7 +349,9 @@ class PairDecisions(Table):
         """Return the columns that exist, in the order of ``PairRecord``."""
         by_label = () if self.proba is None else self.proba.T
         proba = dict(zip(("p_right", "p_tie", "p_left"), by_label, strict=False))
-        columns = {**vars(self), **proba}
+        columns = {**vars(self), **proba, "reason": self.reason}
+        if self.id_ is not None:
+            columns["id_"] = np.broadcast_to(np.array(self.id_), len(self))
         return {
             name: columns[name]
             for name in PairRecord._fields

@@ -67,8 +67,13 @@ class Table(ABC):
                 f"install skrank-abstain[{backend}]."
             ) from error
 
-    def to_dicts(self) -> list[dict[str, Any]]:
+    def to_dicts(self, columns: Iterable[str] | None = None) -> list[dict[str, Any]]:
         """Return a dict for each entry, ready for ``json.dumps``.
+
+        Parameters
+        ----------
+        columns : iterable of str, default=None
+            Columns to keep, for a smaller JSON; None: all.
 
         Returns
         -------
@@ -76,9 +81,12 @@ class Table(ABC):
             Python values by column. A number that is not finite becomes None, an
             identifier of a type that JSON lacks its text.
         """
-        columns = self._columns()
-        rows = zip(*map(_plain_values, columns.values()), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+        known = self._columns()
+        kept = [*(known if columns is None else columns)]
+        for name in kept:
+            check_choice(name, "columns", tuple(known))
+        rows = zip(*(_plain_values(known[name]) for name in kept), strict=True)
+        return [dict(zip(kept, row, strict=True)) for row in rows]
 
 
 def _is_mixed(column: NDArray[Any]) -> bool:
@@ -122,6 +130,9 @@ def _plain_values(column: NDArray[Any]) -> list[Any]:
     kind = column.dtype.kind
     if kind in "biuU" or (kind == "f" and np.isfinite(column).all()):
         values: list[Any] = column.tolist()
+        return values
+    values = column.tolist()
+    if kind == "O" and {*map(type, values)} == {str}:
         return values
     return [plain(value) for value in column]
 

@@ -78,7 +78,6 @@ class Questions(PairDecisions):
 
     value: FloatArray = None  # type: ignore[assignment]
     index: Any = None
-    _OF_ROWS = ("place", "index")
 
     def __repr__(self) -> str:
         best = f", best={self.value[0]:.3g}" if len(self) else ""
