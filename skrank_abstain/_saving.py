@@ -1,9 +1,11 @@
-"""Save fitted estimators as plain arrays, stamped with our version."""
+"""Save fitted estimators as plain arrays, stamped with our version; write files."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, Self
 
 import joblib
@@ -90,6 +92,17 @@ class Saved:
                     original_sklearn_version=found,
                 )
             )
+
+
+def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a file beside and rename it: a full disk or a kill leaves the old one."""
+    goal = os.path.realpath(path)
+    beside = Path(f"{goal}.{os.getpid()}.part")
+    try:
+        beside.write_bytes(content.encode() if isinstance(content, str) else content)
+        os.replace(beside, goal)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def identify(*parts: Any) -> str:

@@ -25,8 +25,15 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
 from skrank_abstain._kernels import FloatArray, IntArray
-from skrank_abstain._validation import check_positive_int, shown
-from skrank_abstain.pairs import check_output_size
+from skrank_abstain._saving import write_file
+from skrank_abstain._validation import check_numbers, check_positive_int, shown
+from skrank_abstain.pairs import (
+    Ranking,
+    check_item_id,
+    check_output_size,
+    group_queries,
+    rows_by_place,
+)
 
 #: First bytes of compressed files.
 _SIGNS: dict[bytes, Any] = {
@@ -387,3 +394,94 @@ def _lines(
                 f"{where}: {name} must be a finite {kind.__name__}, got {_show(token)}."
             )
         yield where, *pair, value
+
+
+def save_trec(
+    path: str | os.PathLike[str],
+    ranking: Any,
+    *,
+    qid: Any = None,
+    item_id: Any = None,
+    tag: str = "skrank_abstain",
+) -> None:
+    r"""Save ranked items as a run of a search engine, in an order without ties.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File to write, with lines ``qid Q0 docid rank score tag``.
+    ranking : Ranking or array-like of shape (n_items,)
+        What ``ranking`` returns, or scores; of equal ones the earlier row is first.
+    qid : scalar or array-like of shape (n_items,), default=None
+        Query of each score. A `Ranking` has its own.
+    item_id : array-like of shape (n_items,), default=None
+        Document of each score, each once in a query. A `Ranking` has its own.
+    tag : str, default="skrank_abstain"
+        Name of the run.
+
+    Raises
+    ------
+    ValueError
+        If a name is missing, empty or has a blank, a document is twice in a query, or a
+        score is no number of single precision.
+
+    Notes
+    -----
+    trec_eval goes by the score, in single precision, and not by the rank; equal scores
+    it sorts by document. Scores that would be equal, or in another order than the
+    ranking, are therefore lowered just enough.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from skrank_abstain.datasets import save_trec
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ours.run")
+    ...     save_trec(path, [0.5, 2, 2], qid="q1", item_id=["a", "c", "b"], tag="ours")
+    ...     print(path.read_text(), end="")
+    q1 Q0 c 1 2 ours
+    q1 Q0 b 2 1.99999952 ours
+    q1 Q0 a 3 0.5 ours
+    """
+    if isinstance(ranking, Ranking):
+        score, place = ranking.score, ranking.place
+        names = {"qid": ranking.qid, "item_id": ranking.item_id}
+    else:
+        score = check_numbers(ranking, "ranking")
+        queries = group_queries(qid, score.size)
+        documents = check_item_id(item_id, queries)
+        rows, place = rows_by_place(score, queries)
+        score, names = score[rows], {"qid": queries.values[queries.codes[rows]]}
+        names["item_id"] = rows if documents is None else documents[rows]
+    columns = [
+        [_as_field(value, name) for value in column.tolist()]
+        for name, column in names.items()
+    ]
+    lowered = [
+        _falling(part) for part in np.split(score, np.flatnonzero(place == 1)[1:])
+    ]
+    end = _as_field(tag, "tag")
+    rows_of_run = zip(*columns, place.tolist(), np.concatenate(lowered), strict=True)
+    lines = [f"{q} Q0 {d} {k} {s:.9g} {end}\n" for q, d, k, s in rows_of_run]
+    write_file(path, "".join(lines))
+
+
+def _as_field(value: Any, name: str) -> str:
+    text = "" if value is None else str(value)
+    if len(text.split()) != 1 or text != text.strip():
+        raise ValueError(
+            f"{name} must be given, as text without blanks, for a run, got "
+            f"{shown(value)}."
+        )
+    return text
+
+
+def _falling(scores: FloatArray) -> FloatArray:
+    """Lower the scores of a query that do not fall, in single precision."""
+    largest = np.abs(scores).max(initial=0.0)
+    if largest > np.finfo(np.float32).max / 4:
+        raise ValueError(f"ranking must have scores below 8e37, got {largest:g}.")
+    # Twice the spacing: a sum may pass the next power of two.
+    step = np.arange(scores.size) * 2.0 * np.spacing(np.float32(largest or 1.0))
+    return np.asarray(np.minimum.accumulate(scores + step) - step)
