@@ -815,16 +815,16 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         return f"{pair.in_words()} {self._what_decides(pair)}"
 
     def _what_decides(self, pair: PairRecord) -> str:
-        rule, known = self._fitted_rule, self._calibration
+        rule, known, risk = self._fitted_rule, self._calibration, pair.risk or 0.0
         if pair.novel:
             return "Only a person decides it, or a lower novelty_level."
         way = "A larger coverage"
         if isinstance(rule, Price):
-            way = f"at_cost({int(1e4 * pair.risk + 1) / 1e4:g})"
+            way = f"at_cost({int(1e4 * risk + 1) / 1e4:g})"
         elif hasattr(rule, "max_risk"):
             way = "A larger max_risk"
         elif known.item_groups is None and known.largest_coverage == 1:
-            share = known.coverage(known.engine.below(pair.risk))
+            share = known.coverage(known.engine.below(risk))
             # More pairs than those of at most this risk: the threshold is above it.
             way = f"at_coverage({min(int(100 * share + 1) / 100, 1)})"
         return f"{way} decides it, and so does an answer of a person (review)."

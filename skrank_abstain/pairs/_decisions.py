@@ -208,7 +208,9 @@ class PairDecisions(Table):
         if by is None and self.distance is not None:
             text = "distance within the threshold"
         code = np.select([*found.values()], range(len(found)), len(found))
-        reasons: NDArray[Any] = np.array([*found, text], dtype=object)[code]
+        # Frames of no pairs have a column of texts, too.
+        kind = object if len(self) else str
+        reasons: NDArray[Any] = np.array([*found, text], dtype=kind)[code]
         return reasons
 
     def take(self, index: Any) -> Self:
