@@ -423,7 +423,7 @@ def save_trec(
     ------
     ValueError
         If a name is missing, empty or has a blank, a document is twice in a query, or a
-        score is no number of single precision.
+        score is not finite.
 
     Notes
     -----
@@ -444,44 +444,35 @@ def save_trec(
     q1 Q0 b 2 1.99999952 ours
     q1 Q0 a 3 0.5 ours
     """
-    if isinstance(ranking, Ranking):
-        score, place = ranking.score, ranking.place
-        names = {"qid": ranking.qid, "item_id": ranking.item_id}
-    else:
+    if not isinstance(ranking, Ranking):
         score = check_numbers(ranking, "ranking")
         queries = group_queries(qid, score.size)
-        documents = check_item_id(item_id, queries)
+        names: Any = check_item_id(item_id, queries)
         rows, place = rows_by_place(score, queries)
-        score, names = score[rows], {"qid": queries.values[queries.codes[rows]]}
-        names["item_id"] = rows if documents is None else documents[rows]
-    columns = [
-        [_as_field(value, name) for value in column.tolist()]
-        for name, column in names.items()
-    ]
-    lowered = [
-        _falling(part) for part in np.split(score, np.flatnonzero(place == 1)[1:])
-    ]
-    end = _as_field(tag, "tag")
-    rows_of_run = zip(*columns, place.tolist(), np.concatenate(lowered), strict=True)
-    lines = [f"{q} Q0 {d} {k} {s:.9g} {end}\n" for q, d, k, s in rows_of_run]
+        names = rows if names is None else names[rows]
+        qid = queries.values[queries.codes[rows]]
+        ranking = Ranking(qid, names, place, score[rows], place, place)
+    starts = np.flatnonzero(ranking.place == 1)
+    parts = [_falling(part) for part in np.split(ranking.score, starts[1:])]
+    columns = {"qid": ranking.qid, "item_id": ranking.item_id, "tag": np.array([tag])}
+    texts = {name: [*map(str, column.tolist())] for name, column in columns.items()}
+    for name, column in texts.items():
+        wrong = [text for text in column if text.split() != [text] or text == "None"]
+        if wrong:
+            raise ValueError(
+                f"{name} must be texts without blanks for a run, got {shown(wrong[0])}."
+            )
+    fields = zip(texts["qid"], texts["item_id"], np.concatenate(parts), strict=True)
+    lines = (
+        f"{query} Q0 {name} {place} {score:.9g} {tag}\n"
+        for place, (query, name, score) in zip(ranking.place, fields, strict=True)
+    )
     write_file(path, "".join(lines))
-
-
-def _as_field(value: Any, name: str) -> str:
-    text = "" if value is None else str(value)
-    if len(text.split()) != 1 or text != text.strip():
-        raise ValueError(
-            f"{name} must be given, as text without blanks, for a run, got "
-            f"{shown(value)}."
-        )
-    return text
 
 
 def _falling(scores: FloatArray) -> FloatArray:
     """Lower the scores of a query that do not fall, in single precision."""
-    largest = np.abs(scores).max(initial=0.0)
-    if largest > np.finfo(np.float32).max / 4:
-        raise ValueError(f"ranking must have scores below 8e37, got {largest:g}.")
+    largest = np.float32(np.abs(scores).max(initial=0.0) or 1.0)
     # Twice the spacing: a sum may pass the next power of two.
-    step = np.arange(scores.size) * 2.0 * np.spacing(np.float32(largest or 1.0))
+    step = np.arange(scores.size) * 2.0 * np.spacing(largest)
     return np.asarray(np.minimum.accumulate(scores + step) - step)

@@ -169,9 +169,6 @@ class ItemDecisions(PairDecisions):
         html = super()._repr_html_
         return html() if self.more is None else f"<pre>{escape(repr(self))}</pre>"
 
-    def _measures(self) -> dict[str, FloatArray | None]:
-        return {**super()._measures(), "pvalue": self.pvalue, "more": self.more}
-
     def _columns(self) -> dict[str, NDArray[Any]]:
         columns = {**super()._columns(), "pvalue": self.pvalue}
         del columns["qid"]

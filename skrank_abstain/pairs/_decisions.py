@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_positive_int
-from skrank_abstain.pairs._tables import SHOWN, Table, html_of_rows, python_rows
+from skrank_abstain.pairs._tables import Table, python_rows
 
 
 class PairRecord(NamedTuple):
@@ -215,15 +215,12 @@ class PairDecisions(Table):
 
     def take(self, index: Any) -> Self:
         """Return the pairs at ``index`` (integers, a boolean mask or a slice)."""
-        columns = {each.name: getattr(self, each.name) for each in fields(self)}
-        return replace(
-            self,
-            **{
-                name: column[index]
-                for name, column in columns.items()
-                if column is not None and name not in self._WHOLE
-            },
-        )
+        kept = {
+            name: column[index]
+            for name, column in vars(self).items()
+            if column is not None and name not in self._WHOLE
+        }
+        return replace(self, **kept)
 
     def leaving_out(self, novel: BoolArray) -> Self:
         """Return the decisions with the pairs of novel items abstained on.
@@ -343,28 +340,6 @@ class PairDecisions(Table):
         deciding: BoolArray = undecided[left] | undecided[right]
         return deciding
 
-    def _repr_html_(self) -> str:
-        first = self.take(slice(SHOWN))
-        answer = np.array(["right first", "tie", "left first"])[first.label + 1]
-        texts: dict[str, Iterable[Any] | None] = {
-            "pair": range(len(first)),
-            # A single query needs no name.
-            "qid": first.qid if (self.qid != self.qid[:1]).any() else None,
-            "left": first.left if first.left_id is None else first.left_id,
-            "right": first.right if first.right_id is None else first.right_id,
-            "decision": [
-                label if accepted else f"abstained ({label})"
-                for label, accepted in zip(answer, first.accepted, strict=True)
-            ],
-            "novel": None if first.novel is None else np.where(first.novel, "yes", ""),
-        }
-        more = len(self) - len(first)
-        return html_of_rows(repr(self), texts, first._measures(), more)
-
-    def _measures(self) -> dict[str, FloatArray | None]:
-        """Return the numeric columns that a notebook shows."""
-        return {"risk": self.risk, "distance": self.distance}
-
     def _columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns that exist, in the order of ``PairRecord``."""
         by_label = () if self.proba is None else self.proba.T
@@ -468,18 +443,8 @@ class Ranking(Table):
         return {name: getattr(self, name) for name in RankedItem._fields}
 
     def _repr_html_(self) -> str:
-        first = {name: column[:SHOWN] for name, column in self._columns().items()}
-        bounds = zip(first["open"], first["best"], first["worst"], strict=True)
-        texts: dict[str, Iterable[Any] | None] = {
-            # A single query needs no name.
-            "qid": first["qid"] if (self.place == 1).sum() > 1 else None,
-            "place": first["place"],
-            "item": first["item_id"],
-            "ranks left open": [f"{a} to {b}" if wide else "" for wide, a, b in bounds],
-        }
-        more = len(self) - len(first["place"])
-        caption = f"{self!r}: the highest score comes first; fit(X, -y) reverses it"
-        return html_of_rows(caption, texts, {"score": first["score"]}, more)
+        order = "the highest score comes first; fit(X, y.max() - y) reverses it"
+        return f"{super()._repr_html_()}\n<p>{order}</p>"
 
 
 def bounds_of_orders(

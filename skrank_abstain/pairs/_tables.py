@@ -88,6 +88,15 @@ class Table(ABC):
         rows = zip(*(_plain_values(known[name]) for name in kept), strict=True)
         return [dict(zip(kept, row, strict=True)) for row in rows]
 
+    def _repr_html_(self) -> str:
+        """Return the first rows for a notebook, columns of numbers last."""
+        columns = self._columns()
+        n_rows = max(map(len, columns.values()), default=0)
+        first = {name: column[:SHOWN] for name, column in columns.items()}
+        texts = {k: column for k, column in first.items() if column.dtype.kind != "f"}
+        numbers = {k: column for k, column in first.items() if k not in texts}
+        return html_of_rows(repr(self), texts, numbers, max(n_rows - SHOWN, 0))
+
 
 def _is_mixed(column: NDArray[Any]) -> bool:
     """Whether a column holds objects other than text, which polars cannot type."""
@@ -127,13 +136,10 @@ def _values(column: NDArray[Any], rows: range) -> list[Any]:
 
 
 def _plain_values(column: NDArray[Any]) -> list[Any]:
-    kind = column.dtype.kind
-    if kind in "biuU" or (kind == "f" and np.isfinite(column).all()):
-        values: list[Any] = column.tolist()
-        return values
-    values = column.tolist()
-    if kind == "O" and {*map(type, values)} == {str}:
-        return values
+    kind, values = column.dtype.kind, column.tolist()
+    finite = kind in "biuU" or (kind == "f" and np.isfinite(column).all())
+    if finite or {*map(type, values)} == {str}:
+        return list(values)
     return [plain(value) for value in column]
 
 

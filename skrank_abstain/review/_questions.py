@@ -264,9 +264,6 @@ class Questions(PairDecisions):
             tasks.append(task)
         return tasks
 
-    def _measures(self) -> dict[str, FloatArray | None]:
-        return {**super()._measures(), "value": self.value}
-
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {**super()._columns(), "value": self.value}
 

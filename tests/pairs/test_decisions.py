@@ -470,12 +470,14 @@ def test_notebooks_show_the_first_pairs_by_names_to_be_read():
     assert len(rows) == 1 + 10
     assert "... 5 more" in page
     cells = [re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
-    assert cells[0] == ["pair", "left", "right", "decision", "risk"]
+    assert cells[0] == COLUMNS
     # Scores 3 and 1; 3 and 7; 1 and 0.5, too close.
-    assert cells[1] == ["0", "0", "1", "left first", "0.25"]
-    assert cells[4] == ["3", "0", "4", "right first", f"{1 / 6:.4g}"]
-    assert cells[7] == ["6", "1", "3", "abstained (left first)", "0.4"]
-    assert ">tie<" in some.take([14])._repr_html_()
+    proba = ["0.25", "0.25", "0.5"]
+    decided = ["True", "decided"]
+    assert cells[1] == ["None", "0", "1", "1", *decided, "0.25", *proba]
+    assert cells[4] == ["None", "0", "4", "-1", *decided, f"{1 / 6:.4g}", *proba]
+    given = ["1", "False", "risk above the threshold", "0.4"]
+    assert cells[7] == ["None", "1", "3", *given, *proba]
 
 
 def test_notebooks_show_what_there_is_and_escape_it():
@@ -488,7 +490,7 @@ def test_notebooks_show_what_there_is_and_escape_it():
     assert "&lt;b&gt;Ann" in page
     assert "20261122.5" in page
     assert not re.search("<[bi]>", page)
-    assert page.count("<td>yes</td>") == 1
+    assert page.count("<td>True</td><td>decided</td><td>True</td>") == 1
     assert "risk" not in page
     unknown = replace(some, risk=np.array([np.nan, 0.5]))
     assert "nan" not in unknown._repr_html_()
