@@ -109,7 +109,8 @@ class Standings(Ranking):
             "votes": first["votes"],
         }
         numbers = {name: first[name] for name in ("score", "low", "high")}
-        return html_of_rows(repr(self), texts, numbers, len(self) - len(first["place"]))
+        columns = texts | numbers
+        return html_of_rows(repr(self), columns, len(self) - len(first["place"]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

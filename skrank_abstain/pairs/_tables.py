@@ -89,13 +89,11 @@ class Table(ABC):
         return [dict(zip(kept, row, strict=True)) for row in rows]
 
     def _repr_html_(self) -> str:
-        """Return the first rows for a notebook, columns of numbers last."""
+        """Return the first rows for a notebook."""
         columns = self._columns()
         n_rows = max(map(len, columns.values()), default=0)
         first = {name: column[:SHOWN] for name, column in columns.items()}
-        texts = {k: column for k, column in first.items() if column.dtype.kind != "f"}
-        numbers = {k: column for k, column in first.items() if k not in texts}
-        return html_of_rows(repr(self), texts, numbers, max(n_rows - SHOWN, 0))
+        return html_of_rows(repr(self), first, max(n_rows - SHOWN, 0))
 
 
 def _is_mixed(column: NDArray[Any]) -> bool:
@@ -168,20 +166,15 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def html_of_rows(
-    heading: str,
-    texts: Mapping[str, Iterable[Any] | None],
-    numbers: Mapping[str, Iterable[float] | None],
-    more: int,
-) -> str:
+def html_of_rows(heading: str, columns: Mapping[str, Any], more: int) -> str:
     """Return a notebook's view of many rows: a line, the first rows, how many more.
 
     Parameters
     ----------
     heading : str
-    texts, numbers : dict of iterable of length n_shown, or None
-        Columns of the first rows, by header; None leaves a column out. Numbers are
-        rounded; one that is not finite stays empty.
+    columns : dict of ndarray or list of length n_shown
+        The first rows, by header. Arrays of floats are rounded; a number that is not
+        finite stays empty.
     more : int
         Rows that are not shown.
 
@@ -190,26 +183,16 @@ def html_of_rows(
     html : str
         Without colours, so that it fits light and dark notebooks.
     """
-    columns = {
-        **{
-            name: [str(plain(value)) for value in column]
-            for name, column in texts.items()
-            if column is not None
-        },
-        **{
-            name: [f"{value:.4g}" if math.isfinite(value) else "" for value in column]
-            for name, column in numbers.items()
-            if column is not None
-        },
-    }
-    rows = list(zip(*columns.values(), strict=True))
-    return "\n".join(
-        [
-            f"<p>{escape(heading)}</p>",
-            *([html_table(list(columns), rows)] if rows else []),
-            *([f"<p>... {more} more</p>"] if more else []),
-        ]
-    )
+    texts = [
+        [f"{value:.4g}" if math.isfinite(value) else "" for value in column]
+        if getattr(column, "dtype", str) == np.float64
+        else [str(plain(value)) for value in column]
+        for column in columns.values()
+    ]
+    rows = list(zip(*texts, strict=True))
+    table = [html_table(list(columns), rows)] if rows else []
+    rest = [f"<p>... {more} more</p>"] if more else []
+    return "\n".join([f"<p>{escape(heading)}</p>", *table, *rest])
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -230,8 +230,8 @@ class Review:
             "order called a tie": rates.missed,
             "tie called an order": rates.split,
         }
-        texts = {"reviewer": names, "answers": counts}
-        return html_of_rows(repr(self), texts, columns, 0)
+        answered = {"reviewer": names, "answers": counts}
+        return html_of_rows(repr(self), {**answered, **columns}, 0)
 
     @property
     def reviewer_error_(self) -> dict[str, float]:

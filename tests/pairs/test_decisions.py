@@ -490,7 +490,7 @@ def test_notebooks_show_what_there_is_and_escape_it():
     assert "&lt;b&gt;Ann" in page
     assert "20261122.5" in page
     assert not re.search("<[bi]>", page)
-    assert page.count("<td>True</td><td>decided</td><td>True</td>") == 1
+    assert page.count("<td>0.5</td><td>True</td>") == 1
     assert "risk" not in page
     unknown = replace(some, risk=np.array([np.nan, 0.5]))
     assert "nan" not in unknown._repr_html_()
