@@ -114,8 +114,12 @@ def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -
         filename : str
             The file.
 
-        For a folder: ``train``, ``validation`` and ``test``, each such a Bunch, with
-        the same number of columns and the same type of target.
+        For a folder:
+
+        train, validation, test : :class:`~sklearn.utils.Bunch`
+            Each as for a file, all with the same number of columns and the same type of
+            target: ``fold.train.data``, ``fold.train.target``, ``fold.train.qid``.
+            ``train, validation, test = fold.values()`` takes them apart.
 
     Raises
     ------
@@ -152,6 +156,12 @@ def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -
            [0. , 0.1, 0. ]])
     >>> items.target, items.qid
     (array([2, 0]), array([7, 7]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("train.txt", "vali.txt", "test.txt"):
+    ...         _ = Path(folder, name).write_text("1 qid:7 1:0.5\n")
+    ...     fold = load_letor(folder)
+    >>> list(fold), fold.validation.data
+    (['train', 'validation', 'test'], array([[0.5]]))
     """
     if n_features is not None:
         n_features = check_positive_int(n_features, "n_features")

@@ -224,7 +224,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
     >>> new = make_ranking(n_queries=100, random_state=1)
     >>> queries = ranker.accept_queries(new.data, qid=new.qid)
     >>> queries
-    QueryResults(n_queries=100, accepted=46)
+    QueryResults(n_queries=100, accepted=52)
     >>> for_a_person = queries.qid[~queries.accepted]
     >>> found = ranker.query_metric(new.data, new.target, qid=new.qid).metric
     >>> bool(np.nanmean(found[queries.accepted]) > np.nanmean(found))
