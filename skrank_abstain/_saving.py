@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -110,13 +111,10 @@ def identify(*parts: Any) -> str:
 
     Of an object that cannot be pickled the type counts.
     """
-    found = []
-    for part in parts:
-        try:
-            found.append(joblib.hash(part, hash_name="sha1"))
-        # Libraries raise errors of many kinds.
-        except Exception:
-            found.append(type(part).__qualname__)
+    found = [type(part).__qualname__ for part in parts]
+    for number, part in enumerate(parts):
+        with suppress(Exception):  # libraries raise errors of many kinds
+            found[number] = joblib.hash(part, hash_name="sha1")
     return str(joblib.hash(found, hash_name="sha1")[:16])
 
 

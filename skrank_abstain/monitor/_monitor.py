@@ -521,7 +521,7 @@ class Monitor:
     def _check(self, ranker: Any) -> None:
         probe = _probe(ranker.estimator_) or self.probe
         same = probe == self.probe or np.allclose(probe, self.probe or probe)
-        if ranker.id_ != self.id_ or not same:
+        if str(ranker.id_) != self.id_ or not same:
             raise ValueError(
                 "ranker must be the one that is watched, got another, or one that was "
                 "fitted or calibrated again since, it or its model: calibrate it, and "
