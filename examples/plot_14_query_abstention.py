@@ -37,8 +37,11 @@ else:
 model = make_pipeline(StandardScaler(), Ridge()).fit(train.data, train.target)
 ranker = QueryRiskRanker(model, metric="ndcg@10", coverage=0.5, random_state=0)
 ranker.fit(past.data, past.target, qid=past.qid)
-accepted = ranker.accept_queries(new.data, qid=new.qid)
-print(f"{accepted.sum()} of {accepted.size} lists are shown, the others are checked")
+lists = ranker.accept_queries(new.data, qid=new.qid)
+print(
+    f"{lists.accepted.sum()} of {len(lists)} lists are shown, the others are checked:"
+)
+print(lists.to_frame().query("not accepted").head(3))
 
 # %%
 # Are the lists that are kept the better ones?
@@ -81,7 +84,7 @@ with warnings.catch_warnings():
     warnings.filterwarnings("ignore", "No threshold could be certified")
     certified.fit(past.data, past.target, qid=past.qid)
 print(f"1 - ndcg@10 at most {bound:g}: certified: {certified.certified_}")
-shown = certified.accept_queries(new.data, qid=new.qid)
+shown = certified.accept_queries(new.data, qid=new.qid).accepted
 print(f"{shown.mean():.0%} of the new lists are accepted", end="")
 if shown.any():
     loss = 1 - certified.score(new.data, new.target, qid=new.qid)

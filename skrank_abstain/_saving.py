@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+import joblib
 import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 
@@ -115,6 +117,18 @@ def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
         os.replace(beside, goal)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def identify(*parts: Any) -> str:
+    """Return 16 digits that identify fitted objects, the same in every process.
+
+    Of an object that cannot be pickled the type counts.
+    """
+    found = [type(part).__qualname__ for part in parts]
+    for number, part in enumerate(parts):
+        with suppress(Exception):  # libraries raise errors of many kinds
+            found[number] = joblib.hash(part, hash_name="sha1")
+    return str(joblib.hash(found, hash_name="sha1")[:16])
 
 
 def _to_plain(value: Any, own: str, names: dict[int, str]) -> Any:

@@ -6,6 +6,7 @@ from skrank_abstain.datasets._files import (
     load_letor,
     load_trec,
     read_lines,
+    save_trec,
 )
 
-__all__ = ["load_letor", "load_trec", "make_ranking", "load_triage"]
+__all__ = ["load_letor", "load_trec", "save_trec", "make_ranking", "load_triage"]

@@ -25,8 +25,15 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
 from skrank_abstain._kernels import FloatArray, IntArray
-from skrank_abstain._validation import check_positive_int, shown
-from skrank_abstain.pairs import check_output_size
+from skrank_abstain._saving import write_file
+from skrank_abstain._validation import check_numbers, check_positive_int, shown
+from skrank_abstain.pairs import (
+    Ranking,
+    check_item_id,
+    check_output_size,
+    group_queries,
+    rows_by_place,
+)
 
 #: First bytes of compressed files.
 _SIGNS: dict[bytes, Any] = {
@@ -107,8 +114,12 @@ def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -
         filename : str
             The file.
 
-        For a folder: ``train``, ``validation`` and ``test``, each such a Bunch, with
-        the same number of columns and the same type of target.
+        For a folder:
+
+        train, validation, test : :class:`~sklearn.utils.Bunch`
+            Each as for a file, all with the same number of columns and the same type of
+            target: ``fold.train.data``, ``fold.train.target``, ``fold.train.qid``.
+            ``train, validation, test = fold.values()`` takes them apart.
 
     Raises
     ------
@@ -145,6 +156,12 @@ def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -
            [0. , 0.1, 0. ]])
     >>> items.target, items.qid
     (array([2, 0]), array([7, 7]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("train.txt", "vali.txt", "test.txt"):
+    ...         _ = Path(folder, name).write_text("1 qid:7 1:0.5\n")
+    ...     fold = load_letor(folder)
+    >>> list(fold), fold.validation.data
+    (['train', 'validation', 'test'], array([[0.5]]))
     """
     if n_features is not None:
         n_features = check_positive_int(n_features, "n_features")
@@ -387,3 +404,85 @@ def _lines(
                 f"{where}: {name} must be a finite {kind.__name__}, got {_show(token)}."
             )
         yield where, *pair, value
+
+
+def save_trec(
+    path: str | os.PathLike[str],
+    ranking: Any,
+    *,
+    qid: Any = None,
+    item_id: Any = None,
+    tag: str = "skrank_abstain",
+) -> None:
+    r"""Save ranked items as a run of a search engine, in an order without ties.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File to write, with lines ``qid Q0 docid rank score tag``.
+    ranking : Ranking or array-like of shape (n_items,)
+        What ``ranking`` returns, or scores; of equal ones the earlier row is first.
+    qid : scalar or array-like of shape (n_items,), default=None
+        Query of each score. A `Ranking` has its own.
+    item_id : array-like of shape (n_items,), default=None
+        Document of each score, each once in a query. A `Ranking` has its own.
+    tag : str, default="skrank_abstain"
+        Name of the run.
+
+    Raises
+    ------
+    ValueError
+        If a name is missing, empty or has a blank, a document is twice in a query, or a
+        score is not finite.
+
+    Notes
+    -----
+    trec_eval goes by the score, in single precision, and not by the rank; equal scores
+    it sorts by document. Scores that would be equal, or in another order than the
+    ranking, are therefore lowered just enough.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from skrank_abstain.datasets import save_trec
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ours.run")
+    ...     save_trec(path, [0.5, 2, 2], qid="q1", item_id=["a", "c", "b"], tag="ours")
+    ...     print(path.read_text(), end="")
+    q1 Q0 c 1 2 ours
+    q1 Q0 b 2 1.99999952 ours
+    q1 Q0 a 3 0.5 ours
+    """
+    if not isinstance(ranking, Ranking):
+        score = check_numbers(ranking, "ranking")
+        queries = group_queries(qid, score.size)
+        names: Any = check_item_id(item_id, queries)
+        rows, place = rows_by_place(score, queries)
+        names = rows if names is None else names[rows]
+        qid = queries.values[queries.codes[rows]]
+        ranking = Ranking(qid, names, place, score[rows], place, place)
+    starts = np.flatnonzero(ranking.place == 1)
+    parts = [_falling(part) for part in np.split(ranking.score, starts[1:])]
+    columns = {"qid": ranking.qid, "item_id": ranking.item_id, "tag": np.array([tag])}
+    texts = {name: [*map(str, column.tolist())] for name, column in columns.items()}
+    for name, column in texts.items():
+        wrong = [text for text in column if text.split() != [text] or text == "None"]
+        if wrong:
+            raise ValueError(
+                f"{name} must be texts without blanks for a run, got {shown(wrong[0])}."
+            )
+    fields = zip(texts["qid"], texts["item_id"], np.concatenate(parts), strict=True)
+    lines = (
+        f"{query} Q0 {name} {place} {score:.9g} {tag}\n"
+        for place, (query, name, score) in zip(ranking.place, fields, strict=True)
+    )
+    write_file(path, "".join(lines))
+
+
+def _falling(scores: FloatArray) -> FloatArray:
+    """Lower the scores of a query that do not fall, in single precision."""
+    largest = np.float32(np.abs(scores).max(initial=0.0) or 1.0)
+    # Twice the spacing: a sum may pass the next power of two.
+    step = np.arange(scores.size) * 2.0 * np.spacing(largest)
+    return np.asarray(np.minimum.accumulate(scores + step) - step)

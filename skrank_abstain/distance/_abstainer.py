@@ -18,6 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._saving import identify
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
@@ -221,7 +222,9 @@ class NearDecision:
         distance = distances(self.X, pairs.left, pairs.right, self.norm)
         label = np.sign(pairs.difference).astype(np.int64)
         accepted = distance > farthest_near(region)
-        return DecisionArrays(label, accepted, distance=distance / self.unit)
+        threshold = np.broadcast_to(region / self.unit, label.size)
+        shown = distance / self.unit
+        return DecisionArrays(label, accepted, distance=shown, threshold=threshold)
 
     def tally(
         self, scores: Scores, regions: Any, *, weight: FloatArray | None = None
@@ -605,6 +608,7 @@ class DistanceAbstainer(PairDecider):
         data = train_and_score(self, rows)
         self._take_over(data)
         self._learn(data.rest)
+        self._id_of_fit = identify(self.estimator_, self.scaler_, self._norm)
         self._set_threshold()
         if self.verbose:
             print(  # noqa: T201
@@ -637,6 +641,7 @@ class DistanceAbstainer(PairDecider):
         self._region = self.gamma_ * self.radius_
         self.loss_curve_: AbstentionCurve = self._curve.at_cost(cost)
         self.coverage_ = self._curve.coverage(self.gamma_)
+        self.id_ = identify(self._id_of_fit, self._region)
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import FloatArray, IntArray
-from skrank_abstain._saving import Saved
+from skrank_abstain._saving import Saved, identify
 from skrank_abstain._validation import check_columns, check_fraction, shown
 from skrank_abstain._warnings import missing_qid, warn_user
 from skrank_abstain.concentration import coverage_interval
@@ -87,6 +87,9 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     cv: Any = None
     #: Folds whose models gave the scores that were calibrated.
     n_folds_: int = 0
+    #: Digits that identify what was fitted; rankers of older files have none.
+    id_: str | None = None
+    _id_of_fit: str = ""
     qid_col: str | int | None
     #: Whether a row of X describes an item, and equal rows are the same item.
     _rows_are_items = True
@@ -291,6 +294,9 @@ class RuleThreshold(ModelWrapper):
         self.tie_model_ = calibration.model
         self.n_queries_: int = self._calibration.items.n_queries
         self.n_pairs_: int = self._calibration.items.n_pairs
+        novelty = getattr(self, "_novelty", None)
+        facts = self.estimator_, self.tie_model_, self._loss, novelty
+        self._id_of_fit = identify(*facts)
         self._set_threshold(rule)
         if self._answers_ties:
             self._calibration.warn_of_ties(self._region)
@@ -340,6 +346,7 @@ class RuleThreshold(ModelWrapper):
         self.threshold_: float = self._region.risk
         # An expectation: pairs on a randomised boundary count with their probability.
         self.coverage_: float = self._calibration.coverage(self._region)
+        self.id_ = identify(self._id_of_fit, self._region)
 
     def _keys_of_draws(self, hash_of: Callable[[Any], Any], X: Any) -> Any:
         """Return hashes of the rows where pairs are drawn by them, or None."""
@@ -478,6 +485,7 @@ class RuleThreshold(ModelWrapper):
             self._answers_ties,
             getattr(self, "_novelty", None),
             n_folds=self.n_folds_,
+            id_=self.id_,
         )
 
     @property

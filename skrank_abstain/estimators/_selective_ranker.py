@@ -18,6 +18,7 @@ from skrank_abstain._validation import (
     check_relevance,
     check_row_order,
     check_sample_weight,
+    shown,
 )
 from skrank_abstain.estimators._bases import (
     ModelWrapper,
@@ -38,6 +39,7 @@ from skrank_abstain.intake import (
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import (
     PairDecisions,
+    PairRecord,
     Ranking,
     Scores,
     check_item_id,
@@ -52,6 +54,7 @@ from skrank_abstain.selection import (
     Coverage,
     Decides,
     PairTotals,
+    Price,
     RiskEngine,
     RiskProfile,
     Rule,
@@ -181,13 +184,14 @@ class PairDecider(ModelWrapper):
 
         def decide(choose: Callable[..., PairDecisions], *which: Any) -> PairDecisions:
             made = choose(*given, *which, keys=items.key, group=items.group)
+            made = replace(made, place=place, id_=self.id_)
             if items.novel is not None:
                 made = made.leaving_out(items.novel)
             if names is None:
-                return replace(made, place=place)
+                return made
             check_output_size(len(made), 2 * names.itemsize)
             left_id, right_id = names[made.left], names[made.right]
-            return replace(made, place=place, left_id=left_id, right_id=right_id)
+            return replace(made, left_id=left_id, right_id=right_id)
 
         return decide
 
@@ -752,6 +756,71 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         items = self._scored(X, qid)
         return self._calibration.engine.graph(self._region, items)
 
+    def explain(
+        self, X: Any, left: Any, right: Any, *, qid: Any = None, item_id: Any = None
+    ) -> str:
+        """Say why a pair is decided or open, by which numbers, and what decides it.
+
+        Parameters
+        ----------
+        X, qid, item_id
+            As in ``predict_pairs``.
+        left, right : int or object
+            The two items: rows of X, or their names if ``item_id`` is given.
+
+        Returns
+        -------
+        text : str
+            Three sentences.
+
+        Raises
+        ------
+        ValueError
+            If the rows are equal, out of range or of two queries, or a name is not that
+            of one row.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from skrank_abstain import BALToR
+        >>> from skrank_abstain.datasets import make_ranking
+        >>> data = make_ranking(n_queries=60, random_state=0)
+        >>> ranker = BALToR(Ridge(), coverage=0.5, random_state=0)
+        >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+        >>> names = ["Ann", "Bo", "Cy", "Di"]
+        >>> print(ranker.explain(data.data[:4], "Ann", "Di", item_id=names))
+        Ann and Di: A person decides (risk above the threshold); ...0.51) decides it...
+        """
+        if item_id is not None:
+            found = [
+                [k for k, n in enumerate(item_id) if n == s] for s in (left, right)
+            ]
+            if [len(rows) for rows in found] != [1, 1]:
+                raise ValueError(
+                    f"left and right must name one row of X each, got {shown(left)} "
+                    f"and {shown(right)}, in rows {found[0]} and {found[1]}: pass X of "
+                    "one query, or rows without item_id."
+                )
+            (left,), (right,) = found
+        pairs = [[left, right]]
+        (pair,) = self.predict_pairs(X, qid=qid, item_id=item_id, pairs=pairs)
+        return f"{pair.in_words()} {self._what_decides(pair)}"
+
+    def _what_decides(self, pair: PairRecord) -> str:
+        rule, known, risk = self._fitted_rule, self._calibration, pair.risk or 0.0
+        if pair.novel:
+            return "Only a person decides it, or a lower novelty_level."
+        way = "A larger coverage"
+        if isinstance(rule, Price):
+            way = f"at_cost({int(1e4 * risk + 1) / 1e4:g})"
+        elif hasattr(rule, "max_risk"):
+            way = "A larger max_risk"
+        elif known.item_groups is None and known.largest_coverage == 1:
+            share = known.coverage(known.engine.below(risk))
+            # More pairs than those of at most this risk: the threshold is above it.
+            way = f"at_coverage({min(int(100 * share + 1) / 100, 1)})"
+        return f"{way} decides it, and so does an answer of a person (review)."
+
     def review(
         self,
         X: Any,
@@ -830,6 +899,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
             item_id=check_item_id(item_id, items.queries),
             index=X.index if hasattr(X, "iloc") else None,
             replaced="" if known.is_graded else type(known.model).__name__,
+            id_=self.id_,
         )
 
     def report(

@@ -101,7 +101,8 @@ class Standings(Ranking):
             "votes": first["votes"],
         }
         numbers = {name: first[name] for name in ("score", "low", "high")}
-        return html_of_rows(repr(self), texts, numbers, len(self) - len(first["place"]))
+        columns = texts | numbers
+        return html_of_rows(repr(self), columns, len(self) - len(first["place"]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,6 +142,7 @@ class ItemDecisions(PairDecisions):
 
     pvalue: FloatArray = None  # type: ignore[assignment]
     more: FloatArray | None = None
+    _OPEN = "p-value above the level"
 
     def __repr__(self) -> str:
         if self.more is None:
@@ -159,9 +161,6 @@ class ItemDecisions(PairDecisions):
     def _repr_html_(self) -> str:
         html = super()._repr_html_
         return html() if self.more is None else f"<pre>{escape(repr(self))}</pre>"
-
-    def _measures(self) -> dict[str, FloatArray | None]:
-        return {**super()._measures(), "pvalue": self.pvalue, "more": self.more}
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         columns = {**super()._columns(), "pvalue": self.pvalue}

@@ -8,7 +8,6 @@ import math
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 from warnings import catch_warnings
@@ -28,7 +27,7 @@ from skrank_abstain.monitor._evidence import (
     add_pvalues,
     online_pvalues,
 )
-from skrank_abstain.pairs import Scores, group_queries, largest_gap
+from skrank_abstain.pairs import Scores, group_queries
 from skrank_abstain.review import Questions, pair_id, take_answers
 from skrank_abstain.scorers import score_items
 from skrank_abstain.selection import at_thresholds
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Version of the state: raise it where a field comes, goes or changes its meaning.
-_VERSION = 1
+_VERSION = 2
 #: Number of levels of each statistic.
 _N_LEVELS = 65
 #: An audit of the discordance draws up to so many pairs of a query, and fewer if those
@@ -64,8 +63,8 @@ class Monitor:
     bound : float
         Bound of the audit on the discordance, or on the mean loss of accepted pairs as
         a share of the largest loss; each query counts alike.
-    fingerprint : str
-        Of the fitted ranker.
+    id_ : str
+        That of the fitted ranker.
     probe : list of float
         Scores of random items, by which a model that was fitted again shows; empty if
         it takes no plain numbers.
@@ -146,7 +145,7 @@ class Monitor:
 
     delta: float
     bound: float
-    fingerprint: str
+    id_: str
     probe: list[float]
     seed: int
     highest: float
@@ -221,7 +220,7 @@ class Monitor:
             delta=float(delta),
             bound=float(min(bound / (1 if draws else known.loss.max()), 0.99)),
             draws=draws,
-            fingerprint=_fingerprint(ranker),
+            id_=str(ranker.id_),
             probe=_probe(ranker.estimator_),
             seed=int(check_random_state(random_state).randint(2**31 - 1)),
             highest=float(known.engine.highest),
@@ -523,7 +522,7 @@ class Monitor:
     def _check(self, ranker: Any) -> None:
         probe = _probe(ranker.estimator_) or self.probe
         same = probe == self.probe or np.allclose(probe, self.probe or probe)
-        if _fingerprint(ranker) != self.fingerprint or not same:
+        if str(ranker.id_) != self.id_ or not same:
             raise ValueError(
                 "ranker must be the one that is watched, got another, or one that was "
                 "fitted or calibrated again since, it or its model: calibrate it, and "
@@ -537,21 +536,6 @@ def _check_day(day: Any, known: Collection[str]) -> None:
             f"day must be a text that names a new day, got {day!r}: {len(known)} days "
             "were taken in already. To count a day's later queries name them otherwise."
         )
-
-
-def _fingerprint(ranker: Any) -> str:
-    """Return 16 digits that identify the fit."""
-    check_is_fitted(ranker, "threshold_")
-    calibration = ranker._calibration
-    facts = [
-        repr(ranker._fitted_rule),
-        repr(ranker.threshold_),
-        calibration.loss.tolist(),
-        calibration.items.n_queries,
-        calibration.items.n_pairs,
-        largest_gap(calibration.items),
-    ]
-    return sha256(json.dumps(facts, default=float).encode()).hexdigest()[:16]
 
 
 def _probe(model: Any) -> list[float]:

@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._saving import identify
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import check_fraction, shown
 from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker
@@ -29,7 +30,7 @@ from skrank_abstain.multilabel._ranker import MultilabelRanker, label_scores
 from skrank_abstain.pairs import PairDecisions, Ranking, check_item_id, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.scorers import last_step
-from skrank_abstain.selection import PairTotals
+from skrank_abstain.selection import PairTotals, Price
 
 
 class LabelItems(NamedTuple):
@@ -166,6 +167,9 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         label), ``decision_function`` or, if it is no classifier, ``predict``.
     coverage : float, default=0.8
         Target share of accepted pairs of labels, in (0, 1].
+    cost : float, default=None
+        Price of one abstention: pairs of at most this risk are accepted, whatever the
+        coverage. None: the coverage decides.
     tie_model : str or TieModel, default="graded_relevance"
         How scores become probabilities, see `BALToR`. With 0/1 relevance most pairs
         of labels are tied, and ties are likelier among low scores than elsewhere.
@@ -257,6 +261,7 @@ default="misranking"
         estimator: Any,
         *,
         coverage: float = 0.8,
+        cost: float | None = None,
         tie_model: Any = "graded_relevance",
         loss: Any = "misranking",
         coverage_guarantee: str | None = None,
@@ -267,6 +272,7 @@ default="misranking"
     ) -> None:
         self.estimator = estimator
         self.coverage = coverage
+        self.cost = cost
         self.tie_model = tie_model
         self.loss = loss
         self.coverage_guarantee = coverage_guarantee
@@ -336,7 +342,7 @@ default="misranking"
         )
         ranker = SelectiveRanker(
             ScoreColumn(),
-            rule=budget._rule(),
+            rule=budget._rule() if self.cost is None else Price(self.cost),
             tie_model=self.tie_model,
             loss=self.loss,
             random_state=int(seeds[1]),
@@ -354,6 +360,7 @@ default="misranking"
         self.selective_ranker_ = ranker
         self.threshold_ = ranker.threshold_
         self.coverage_ = ranker.coverage_
+        ranker.id_ = self.id_ = identify(self.estimator_, ranker.id_)
 
     def at_coverage(self, coverage: float) -> Self:
         """Return a fitted copy with the threshold of another coverage.
@@ -370,8 +377,27 @@ default="misranking"
         """
         check_is_fitted(self, "selective_ranker_")
         other = copy.copy(self)
-        other.coverage = coverage
+        other.coverage, other.cost = coverage, None
         other._take(self.selective_ranker_.at_coverage(coverage))
+        return other
+
+    def at_cost(self, cost: float) -> Self:
+        """Return a fitted copy that decides pairs whose risk is at most a price.
+
+        Parameters
+        ----------
+        cost : float
+            Price of one abstention, non-negative.
+
+        Returns
+        -------
+        ranker : SelectiveMultilabelRanker
+            As ``at_coverage`` returns it.
+        """
+        check_is_fitted(self, "selective_ranker_")
+        other = copy.copy(self)
+        other.cost = cost
+        other._take(self.selective_ranker_.at_cost(cost))
         return other
 
     def _scores(self, X: Any) -> FloatArray:

@@ -1,6 +1,11 @@
 """Pairs of items of one query: enumeration, labels, decisions, and the ranking."""
 
-from skrank_abstain.pairs._decisions import PairDecisions, Ranking, bounds_of_orders
+from skrank_abstain.pairs._decisions import (
+    PairDecisions,
+    PairRecord,
+    Ranking,
+    bounds_of_orders,
+)
 from skrank_abstain.pairs._memory import (
     ALL_PAIRS,
     BYTES_PER_PAIR,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_positive_int
-from skrank_abstain.pairs._tables import SHOWN, Table, html_of_rows, python_rows
+from skrank_abstain.pairs._tables import Table, python_rows
 
 
 class PairRecord(NamedTuple):
@@ -26,12 +26,34 @@ class PairRecord(NamedTuple):
     right_id: Any
     label: int
     accepted: bool
+    reason: str
     risk: float | None
+    threshold: float | None
+    margin: float | None
     p_right: float | None
     p_tie: float | None
     p_left: float | None
     distance: float | None
     novel: bool | None
+    id_: str | None
+
+    def in_words(self) -> str:
+        """Return two sentences: what is decided, and by which numbers."""
+        left = self.left if self.left_id is None else self.left_id
+        right = self.right if self.right_id is None else self.right_id
+        said = (
+            "equal" if not self.label else f"{left if self.label > 0 else right} first"
+        )
+        what = f"The ranker says: {said} ({self.reason})."
+        if not self.accepted:
+            what = f"A person decides ({self.reason}); the ranker would say: {said}."
+        by = "risk" if self.margin is None else "margin"
+        return (
+            f"{left} and {right}: {what} Probabilities: {self.p_left:.3g} that {left} "
+            f"is better, {self.p_tie:.3g} that they are equal, {self.p_right:.3g} that "
+            f"{right} is; the {by} is {getattr(self, by):.4g}, and pairs up to "
+            f"{self.threshold:.4g} are decided."
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,8 +62,9 @@ class PairDecisions(Table):
 
     Iterating over it yields a named tuple for each pair. Its fields are the columns of
     ``to_frame`` and ``to_dicts``: ``qid``, ``left``, ``right``, ``label``,
-    ``accepted`` and, where they are known, ``left_id``, ``right_id`` (after
-    ``right``), ``risk``, ``p_right``, ``p_tie``, ``p_left``, ``distance``, ``novel``.
+    ``accepted``, ``reason`` and, where they are known, ``left_id``, ``right_id`` (after
+    ``right``), ``risk``, ``threshold``, ``margin``, ``p_right``, ``p_tie``, ``p_left``,
+    ``distance``, ``novel``, ``id_``.
 
     Attributes
     ----------
@@ -70,6 +93,18 @@ class PairDecisions(Table):
     place : ndarray of shape (n_items,), int64, or None
         Place of *each row of X* in its query, as in ``Ranking``; ``place[left]`` and
         ``place[right]`` are those of the pairs.
+    threshold : ndarray of shape (n_pairs,), float64, or None
+        Pairs are accepted up to this risk (or margin, where there is one) or beyond
+        this distance.
+    margin : ndarray of shape (n_pairs,), float64, or None
+        Where a bound on the discordance is certified, what the threshold is about: the
+        probability of a wrong order less the bound times that of a difference.
+    equal : ndarray of shape (n_pairs,), bool, or None
+        Whether the two items have equal scores.
+    answered : ndarray of shape (n_pairs,), bool, or None
+        Whether people decided the pair.
+    id_ : str or None
+        That of the ranker: what was fitted.
 
     Examples
     --------
@@ -101,8 +136,15 @@ class PairDecisions(Table):
     right_id: NDArray[Any] | None = None
     place: IntArray | None = None
     novel: BoolArray | None = None
-    #: Fields that have one value per row of X, not per pair.
-    _OF_ROWS: ClassVar[tuple[str, ...]] = ("place",)
+    threshold: FloatArray | None = None
+    margin: FloatArray | None = None
+    equal: BoolArray | None = None
+    answered: BoolArray | None = None
+    id_: str | None = None
+    #: Fields that do not have one value per pair.
+    _WHOLE: ClassVar[tuple[str, ...]] = ("place", "index", "id_")
+    #: Why a pair is open, if nothing else is known.
+    _OPEN: ClassVar[str] = "risk above the threshold"
 
     def __len__(self) -> int:
         return int(self.left.shape[0])
@@ -141,17 +183,44 @@ class PairDecisions(Table):
         """Share of pairs accepted; NaN for no pairs."""
         return float(self.accepted.mean()) if len(self) else float("nan")
 
+    @property
+    def reason(self) -> NDArray[Any]:
+        """Why each pair is decided or open, shape (n_pairs,), texts.
+
+        "decided", "answered by a person", "unlike the calibration items", "equal
+        scores", "same bin" (the tie model gives both orders the same probability),
+        "risk above the threshold" (or "margin above", "distance within"), or "on the
+        threshold", where pairs of equal risk go by their gap or by lot. A pair may be
+        open for several reasons: it has the first that applies. O(n_pairs).
+        """
+        proba, by = self.proba, self.risk if self.margin is None else self.margin
+        known = {
+            "answered by a person": self.answered,
+            "decided": self.accepted,
+            "unlike the calibration items": self.novel,
+            "equal scores": self.equal,
+            "same bin": None if proba is None else proba[:, 0] == proba[:, 2],
+        }
+        if by is not None and self.threshold is not None:
+            known["on the threshold"] = by <= self.threshold
+        found = {name: mask for name, mask in known.items() if mask is not None}
+        text = self._OPEN if self.margin is None else "margin above the threshold"
+        if by is None and self.distance is not None:
+            text = "distance within the threshold"
+        code = np.select([*found.values()], range(len(found)), len(found))
+        # Frames of no pairs have a column of texts, too.
+        kind = object if len(self) else str
+        reasons: NDArray[Any] = np.array([*found, text], dtype=kind)[code]
+        return reasons
+
     def take(self, index: Any) -> Self:
         """Return the pairs at ``index`` (integers, a boolean mask or a slice)."""
-        columns = {each.name: getattr(self, each.name) for each in fields(self)}
-        return replace(
-            self,
-            **{
-                name: column[index]
-                for name, column in columns.items()
-                if column is not None and name not in self._OF_ROWS
-            },
-        )
+        kept = {
+            name: column[index]
+            for name, column in vars(self).items()
+            if column is not None and name not in self._WHOLE
+        }
+        return replace(self, **kept)
 
     def leaving_out(self, novel: BoolArray) -> Self:
         """Return the decisions with the pairs of novel items abstained on.
@@ -271,33 +340,13 @@ class PairDecisions(Table):
         deciding: BoolArray = undecided[left] | undecided[right]
         return deciding
 
-    def _repr_html_(self) -> str:
-        first = self.take(slice(SHOWN))
-        answer = np.array(["right first", "tie", "left first"])[first.label + 1]
-        texts: dict[str, Iterable[Any] | None] = {
-            "pair": range(len(first)),
-            # A single query needs no name.
-            "qid": first.qid if (self.qid != self.qid[:1]).any() else None,
-            "left": first.left if first.left_id is None else first.left_id,
-            "right": first.right if first.right_id is None else first.right_id,
-            "decision": [
-                label if accepted else f"abstained ({label})"
-                for label, accepted in zip(answer, first.accepted, strict=True)
-            ],
-            "novel": None if first.novel is None else np.where(first.novel, "yes", ""),
-        }
-        more = len(self) - len(first)
-        return html_of_rows(repr(self), texts, first._measures(), more)
-
-    def _measures(self) -> dict[str, FloatArray | None]:
-        """Return the numeric columns that a notebook shows."""
-        return {"risk": self.risk, "distance": self.distance}
-
     def _columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns that exist, in the order of ``PairRecord``."""
         by_label = () if self.proba is None else self.proba.T
         proba = dict(zip(("p_right", "p_tie", "p_left"), by_label, strict=False))
-        columns = {**vars(self), **proba}
+        columns = {**vars(self), **proba, "reason": self.reason}
+        if self.id_ is not None:
+            columns["id_"] = np.broadcast_to(np.array(self.id_), len(self))
         return {
             name: columns[name]
             for name in PairRecord._fields
@@ -394,18 +443,8 @@ class Ranking(Table):
         return {name: getattr(self, name) for name in RankedItem._fields}
 
     def _repr_html_(self) -> str:
-        first = {name: column[:SHOWN] for name, column in self._columns().items()}
-        bounds = zip(first["open"], first["best"], first["worst"], strict=True)
-        texts: dict[str, Iterable[Any] | None] = {
-            # A single query needs no name.
-            "qid": first["qid"] if (self.place == 1).sum() > 1 else None,
-            "place": first["place"],
-            "item": first["item_id"],
-            "ranks left open": [f"{a} to {b}" if wide else "" for wide, a, b in bounds],
-        }
-        more = len(self) - len(first["place"])
-        caption = f"{self!r}: the highest score comes first; y.max() - y reverses it"
-        return html_of_rows(caption, texts, {"score": first["score"]}, more)
+        order = "the highest score comes first; fit(X, y.max() - y) reverses it"
+        return f"{super()._repr_html_()}\n<p>{order}</p>"
 
 
 def bounds_of_orders(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 #: Share of the available memory that a result may take.
 _SHARE = 0.5
-#: Bytes of a pair without its qid: positions, difference, label, decision, risk, three
-#: probabilities.
-BYTES_PER_PAIR = 8 + 8 + 8 + 8 + 1 + 8 + 24
+#: Bytes of a pair without its qid: positions, difference, label, decision, equality,
+#: risk, three probabilities.
+BYTES_PER_PAIR = 8 + 8 + 8 + 8 + 1 + 1 + 8 + 24
 #: Files of control groups of version 2 and of version 1: limit and use, in bytes.
 _LIMITS = (
     ("memory.max", "memory.current"),

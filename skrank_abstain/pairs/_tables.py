@@ -67,8 +67,13 @@ class Table(ABC):
                 f"install skrank-abstain[{backend}]."
             ) from error
 
-    def to_dicts(self) -> list[dict[str, Any]]:
+    def to_dicts(self, columns: Iterable[str] | None = None) -> list[dict[str, Any]]:
         """Return a dict for each entry, ready for ``json.dumps``.
+
+        Parameters
+        ----------
+        columns : iterable of str, default=None
+            Columns to keep, for a smaller JSON; None: all.
 
         Returns
         -------
@@ -76,9 +81,19 @@ class Table(ABC):
             Python values by column. A number that is not finite becomes None, an
             identifier of a type that JSON lacks its text.
         """
+        known = self._columns()
+        kept = [*(known if columns is None else columns)]
+        for name in kept:
+            check_choice(name, "columns", tuple(known))
+        rows = zip(*(_plain_values(known[name]) for name in kept), strict=True)
+        return [dict(zip(kept, row, strict=True)) for row in rows]
+
+    def _repr_html_(self) -> str:
+        """Return the first rows for a notebook."""
         columns = self._columns()
-        rows = zip(*map(_plain_values, columns.values()), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+        n_rows = max(map(len, columns.values()), default=0)
+        first = {name: column[:SHOWN] for name, column in columns.items()}
+        return html_of_rows(repr(self), first, max(n_rows - SHOWN, 0))
 
 
 def _is_mixed(column: NDArray[Any]) -> bool:
@@ -119,10 +134,10 @@ def _values(column: NDArray[Any], rows: range) -> list[Any]:
 
 
 def _plain_values(column: NDArray[Any]) -> list[Any]:
-    kind = column.dtype.kind
-    if kind in "biuU" or (kind == "f" and np.isfinite(column).all()):
-        values: list[Any] = column.tolist()
-        return values
+    kind, values = column.dtype.kind, column.tolist()
+    finite = kind in "biuU" or (kind == "f" and np.isfinite(column).all())
+    if finite or {*map(type, values)} == {str}:
+        return list(values)
     return [plain(value) for value in column]
 
 
@@ -151,20 +166,15 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def html_of_rows(
-    heading: str,
-    texts: Mapping[str, Iterable[Any] | None],
-    numbers: Mapping[str, Iterable[float] | None],
-    more: int,
-) -> str:
+def html_of_rows(heading: str, columns: Mapping[str, Any], more: int) -> str:
     """Return a notebook's view of many rows: a line, the first rows, how many more.
 
     Parameters
     ----------
     heading : str
-    texts, numbers : dict of iterable of length n_shown, or None
-        Columns of the first rows, by header; None leaves a column out. Numbers are
-        rounded; one that is not finite stays empty.
+    columns : dict of ndarray or list of length n_shown
+        The first rows, by header. Arrays of floats are rounded; a number that is not
+        finite stays empty.
     more : int
         Rows that are not shown.
 
@@ -173,26 +183,16 @@ def html_of_rows(
     html : str
         Without colours, so that it fits light and dark notebooks.
     """
-    columns = {
-        **{
-            name: [str(plain(value)) for value in column]
-            for name, column in texts.items()
-            if column is not None
-        },
-        **{
-            name: [f"{value:.4g}" if math.isfinite(value) else "" for value in column]
-            for name, column in numbers.items()
-            if column is not None
-        },
-    }
-    rows = list(zip(*columns.values(), strict=True))
-    return "\n".join(
-        [
-            f"<p>{escape(heading)}</p>",
-            *([html_table(list(columns), rows)] if rows else []),
-            *([f"<p>... {more} more</p>"] if more else []),
-        ]
-    )
+    texts = [
+        [f"{value:.4g}" if math.isfinite(value) else "" for value in column]
+        if getattr(column, "dtype", str) == np.float64
+        else [str(plain(value)) for value in column]
+        for column in columns.values()
+    ]
+    rows = list(zip(*texts, strict=True))
+    table = [html_table(list(columns), rows)] if rows else []
+    rest = [f"<p>... {more} more</p>"] if more else []
+    return "\n".join([f"<p>{escape(heading)}</p>", *table, *rest])
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

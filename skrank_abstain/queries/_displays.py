@@ -204,7 +204,7 @@ class QueryRiskDisplay(Display):
     True
     """
 
-    needs = "query_risk"
+    needs = "accept_queries"
 
     coverage: FloatArray
     selective_risk: FloatArray
@@ -258,13 +258,13 @@ class QueryRiskDisplay(Display):
         if count.size == 0:
             raise ValueError(
                 "y must have a query with a relevant item: others have no "
-                f"{ranker._metric}, and there is nothing to draw."
+                f"{ranker._named}, and there is nothing to draw."
             )
         display = cls(
             coverage=count / count[-1],
             selective_risk=lost / count,
             aurc=area_of_prefixes(count, lost),
-            metric=ranker._metric,
+            metric=ranker._named,
             name=type(ranker).__name__ if name is None else name,
         )
         return display.plot(ax, **kwargs)
@@ -332,5 +332,5 @@ neg_set_size_scorer = RankerScorer(_neg_set_size, "neg_set_size_scorer", "set_si
 #: The mean over k of the mean loss, one minus the metric, of the k queries of lowest
 #: risk; equal risks in random order. Thresholds do not matter.
 neg_query_aurc_scorer = RankerScorer(
-    _neg_query_aurc, "neg_query_aurc_scorer", "query_risk"
+    _neg_query_aurc, "neg_query_aurc_scorer", "accept_queries"
 )

@@ -15,6 +15,8 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.pairs import Queries, rows_by_place
 
+#: Gains that have a name.
+GAINS = ("exponential", "linear")
 #: Number of draws of the grades of a query.
 _N_DRAWS = 1000
 #: Number of grades drawn at a time.
@@ -46,6 +48,13 @@ class ListMetric:
                 f" such as 'ndcg@10', or 'mrr', got {shown(metric)}."
             )
         return cls(found[1] or "mrr", int(found[2] or 0))
+
+    def named(self, gain: Any) -> str:
+        """Return the name; that of NDCG says the gain, such as "linear"."""
+        if self.name != "ndcg":
+            return f"{self.name}@{self.k}" if self.k else self.name
+        kind = gain if isinstance(gain, str) else "own"
+        return f"ndcg@{self.k} ({kind} gain)"
 
     def values(self, gains: FloatArray, blocks: IntArray) -> FloatArray:
         """Return the metric of lists of the same items with different gains.

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain import report as pages
 from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._saving import identify
 from skrank_abstain._validation import (
     check_choice,
     check_relevance,
@@ -185,7 +186,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         sections = [
             pages.in_short([found.short], labelled=y is not None),
             pages.Section("Data", [[counted, *notes]]),
-            pages.Section("Model", [model]),
+            pages.Section("Model", [[*model, f"id_: {self.id_}"]]),
             pages.Section("Rule", [found.rule]),
             pages.Section("What is promised", [found.promise]),
             *tables,
@@ -250,6 +251,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
             parts.append(replace(last, value=values))
             self.n_tuning_queries_ = data.tuning.queries.n_queries
         self.tie_model_ = model
+        self._id_of_fit = identify(self.estimator_, model)
         self.n_queries_ = last.queries.n_queries
         return parts, data
 
@@ -257,6 +259,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         """Set the threshold and note its parameters: later ones have no effect."""
         self._set_threshold()
         self._parameters = {name: getattr(self, name) for name in self._own}
+        self.id_ = identify(self._id_of_fit, self._parameters, self.threshold_)
         return self
 
     def _end_fit(self) -> Self:

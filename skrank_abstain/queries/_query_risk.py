@@ -1,10 +1,11 @@
 """QueryRiskRanker: abstention on whole queries."""
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,8 +20,9 @@ from skrank_abstain.concentration import (
     warn_of_delta,
 )
 from skrank_abstain.intake import take_labelled_rows
-from skrank_abstain.pairs import Scores
+from skrank_abstain.pairs import Scores, Table
 from skrank_abstain.queries._expected_metrics import (
+    GAINS,
     ListMetric,
     expected_metric,
     gains_of,
@@ -37,18 +39,26 @@ _MOST_EXCESS = 0.1
 _N_THRESHOLDS = 100
 
 
-@dataclass(frozen=True, eq=False)
-class QueryResults:
-    """What ``QueryRiskRanker.evaluate`` returns: the lists of labelled queries.
+@dataclass(frozen=True, eq=False, repr=False)
+class QueryResults(Table):
+    """Table of queries, one row each, in order of first appearance.
+
+    The columns of ``to_frame`` and ``to_dicts`` are ``qid``, ``risk``, ``accepted`` and
+    the names of ``metrics``.
 
     Attributes
     ----------
-    accepted : ndarray of shape (n_queries,), bool
-        Queries in order of first appearance; the others go to a person.
-    metric : ndarray of shape (n_queries,), float64
-        Metric of the list; NaN for a query without a relevant item.
+    qid : ndarray of shape (n_queries,)
+        The query.
     risk : ndarray of shape (n_queries,), float64
-        One minus the expected metric.
+        One minus the expected metric of its list; lower is better, in [0, 1]. Given
+        that the list holds a relevant item, and 1 if no draw has one.
+    accepted : ndarray of shape (n_queries,), bool
+        Whether the risk is at most the threshold; the other queries go to a person.
+    metrics : dict of str to ndarray of shape (n_queries,), float64
+        Of labelled queries: the ranker's metric and, for NDCG, also that of the other
+        gain; names say the gain. Higher is better; NaN without a relevant item. A gain
+        that does not apply to the relevance is left out.
     weight : ndarray of shape (n_queries,), float64
         Mean sample weight of the items; 1 without weights.
 
@@ -64,12 +74,30 @@ class QueryResults:
     >>> results = ranker.evaluate(new.data, new.target, qid=new.qid)
     >>> results.selective_risk < results.full_risk
     True
+    >>> list(results.metrics)
+    ['ndcg@10 (exponential gain)', 'ndcg@10 (linear gain)']
     """
 
-    accepted: BoolArray
-    metric: FloatArray
+    qid: NDArray[Any]
     risk: FloatArray
+    accepted: BoolArray
     weight: FloatArray
+    metrics: dict[str, FloatArray] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return int(self.risk.size)
+
+    def __repr__(self) -> str:
+        return f"QueryResults(n_queries={len(self)}, accepted={self.accepted.sum()})"
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        own = {"qid": self.qid, "risk": self.risk, "accepted": self.accepted}
+        return {**own, **self.metrics}
+
+    @property
+    def metric(self) -> FloatArray:
+        """Ranker's metric of each list, (n_queries,); NaN without labels."""
+        return next(iter(self.metrics.values()), np.full(len(self), np.nan))
 
     @property
     def coverage(self) -> float:
@@ -194,11 +222,12 @@ class QueryRiskRanker(ListRanker[QueryResults]):
     >>> ranker = QueryRiskRanker(Ridge(), coverage=0.5, random_state=0)
     >>> ranker = ranker.fit(train.data, train.target, qid=train.qid)
     >>> new = make_ranking(n_queries=100, random_state=1)
-    >>> accepted = ranker.accept_queries(new.data, qid=new.qid)
-    >>> accepted.shape  # one value per query
-    (100,)
-    >>> found = ranker.query_metric(new.data, new.target, qid=new.qid)
-    >>> bool(np.nanmean(found[accepted]) > np.nanmean(found))
+    >>> queries = ranker.accept_queries(new.data, qid=new.qid)
+    >>> queries
+    QueryResults(n_queries=100, accepted=52)
+    >>> for_a_person = queries.qid[~queries.accepted]
+    >>> found = ranker.query_metric(new.data, new.target, qid=new.qid).metric
+    >>> bool(np.nanmean(found[queries.accepted]) > np.nanmean(found))
     True
     """
 
@@ -291,7 +320,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         self._groups = data.groups
         self._gain_of_grade = _gains_by_grade(self.tie_model_, parts[0].y, self.gain)
         self._risks = [self._risk(part) for part in parts]
-        self._losses = [1 - self._metric_of(part) for part in parts]
+        self._losses = [1 - self._metrics_of(part)[self._named] for part in parts]
         self.n_irrelevant_queries_ = int(np.isnan(self._losses[-1]).sum())
         return self._end_fit()
 
@@ -359,8 +388,8 @@ class QueryRiskRanker(ListRanker[QueryResults]):
                 "lists of one item do. Leave these out of X."
             )
 
-    def accept_queries(self, X: Any, *, qid: Any = None) -> BoolArray:
-        """Return which queries are accepted; the others go to a person.
+    def accept_queries(self, X: Any, *, qid: Any = None) -> QueryResults:
+        """Return the risk of each query, and whether it is accepted.
 
         Parameters
         ----------
@@ -370,56 +399,20 @@ class QueryRiskRanker(ListRanker[QueryResults]):
 
         Returns
         -------
-        accepted : ndarray of shape (n_queries,), bool
-            Queries in order of first appearance.
+        queries : QueryResults
+            A table: ``qid``, ``risk``, ``accepted``.
 
         Raises
         ------
         ValueError
             If columns do not match ``fit``.
         """
-        return np.asarray(self.query_risk(X, qid=qid) <= self.threshold_)
+        items = self._scored(X, qid)
+        return self._results(items, np.ones(items.queries.n_queries))
 
-    def query_risk(self, X: Any, *, qid: Any = None) -> FloatArray:
-        """Return one minus the expected metric of the list of each query.
-
-        Parameters
-        ----------
-        X, qid
-            As in ``accept_queries``.
-
-        Returns
-        -------
-        risk : ndarray of shape (n_queries,), float64
-            Lower is better, in [0, 1]; given that the list holds a relevant item, and 1
-            if no draw has one. Queries in order of first appearance.
-        """
-        return self._risk(self._scored(X, qid))
-
-    def query_metric(self, X: Any, y: ArrayLike, *, qid: Any = None) -> FloatArray:
-        """Return the metric of the list of each labelled query.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-        y : array-like of shape (n_items,)
-            Relevance, higher is better.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item.
-
-        Returns
-        -------
-        values : ndarray of shape (n_queries,), float64
-            Higher is better, in [0, 1]; NaN for queries without a relevant item.
-            Queries in order of first appearance.
-
-        Raises
-        ------
-        ValueError
-            If ``gain`` does not apply to the relevance, or the model was fitted with a
-            ``qid`` and this call has none.
-        """
-        return self._metric_of(self._labelled(X, y, qid))
+    # Both tables have all columns.
+    query_risk = accept_queries
+    query_metric = ListRanker.evaluate
 
     def score(
         self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: Any = None
@@ -467,14 +460,14 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         return mean
 
     def _results(self, items: Scores, weight: FloatArray) -> QueryResults:
-        risk = self._risk(items)
-        metric = np.full(risk.size, np.nan)
+        risk, metrics = self._risk(items), {}
         if items.y is not None:
-            metric = self._metric_of(items)
-        return QueryResults(risk <= self.threshold_, metric, risk, weight)
+            metrics = self._metrics_of(items)
+        qid, accepted = items.queries.values, risk <= self.threshold_
+        return QueryResults(qid, risk, accepted, weight, metrics)
 
     def _findings(self, found: QueryResults, *, labelled: bool) -> Findings:
-        ones, loss, name = np.ones(found.risk.size), 1 - found.metric, self._metric
+        ones, loss, name = np.ones(found.risk.size), 1 - found.metric, self._named
         decided = found.accepted.astype(np.float64)
         expected = f"expected one minus {name}"
         ratios = {
@@ -509,7 +502,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
             promised = (
                 f"CERTIFIED. With a probability of at least {1 - then['delta']:g}, "
                 "over the draw of the certification queries, the mean of one minus "
-                f"{self._metric} over new accepted queries that hold a relevant item "
+                f"{self._named} over new accepted queries that hold a relevant item "
                 f"is at most {then['max_risk']:g}, each query counting alike."
             )
         lines = [
@@ -595,9 +588,25 @@ class QueryRiskRanker(ListRanker[QueryResults]):
             expected.append(found)
         return 1 - np.array(expected)
 
-    def _metric_of(self, items: Scores) -> FloatArray:
-        metric, gains = ListMetric.parse(self._metric), gains_of(items.y, self._gain)
-        return metric_by_query(metric, items.score, gains, items.queries)
+    @property
+    def _named(self) -> str:
+        """Name of the metric, with its gain."""
+        return ListMetric.parse(self._metric).named(self._gain)
+
+    def _metrics_of(self, items: Scores) -> dict[str, FloatArray]:
+        """Return the metric of each list, that of the ranker's own gain first."""
+        metric = ListMetric.parse(self._metric)
+
+        def values(gain: Any) -> FloatArray:
+            gains = gains_of(items.y, gain)
+            return metric_by_query(metric, items.score, gains, items.queries)
+
+        found = {self._named: values(self._gain)}
+        for gain in GAINS:
+            if (name := metric.named(gain)) not in found:
+                with suppress(ValueError):  # relevance that has no such gain
+                    found[name] = values(gain)
+        return found
 
 
 def _count_groups(groups: Groups) -> dict[Any, int]:

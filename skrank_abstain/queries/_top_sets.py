@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
@@ -17,7 +17,7 @@ from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import check_fraction, check_positive_int
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake import take_labelled_rows
-from skrank_abstain.pairs import Queries, Scores
+from skrank_abstain.pairs import Queries, Scores, Table
 from skrank_abstain.queries._expected_metrics import score_blocks
 from skrank_abstain.queries._list_ranker import Findings, ListRanker, mean_of_known
 
@@ -25,12 +25,16 @@ from skrank_abstain.queries._list_ranker import Findings, ListRanker, mean_of_kn
 _SLACK = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class SetResults:
-    """What ``TopSetRanker.evaluate`` returns: the sets of labelled queries.
+@dataclass(frozen=True, eq=False, repr=False)
+class SetResults(Table):
+    """What ``TopSetRanker.evaluate`` returns: a table of labelled queries.
+
+    The attributes are the columns of ``to_frame`` and ``to_dicts``.
 
     Attributes
     ----------
+    qid : ndarray of shape (n_queries,)
+        The query.
     size : ndarray of shape (n_queries,), int64
         Items in the set of each query, in order of first appearance.
     n_items : ndarray of shape (n_queries,), int64
@@ -56,10 +60,18 @@ class SetResults:
     (True, True)
     """
 
+    qid: NDArray[Any]
     size: IntArray
     n_items: IntArray
     holds_best: FloatArray
     weight: FloatArray
+
+    def __repr__(self) -> str:
+        n = self.size.size
+        return f"SetResults(n_queries={n}, mean_size={self.mean_size:.3g})"
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return vars(self)
 
     @property
     def share(self) -> float:
@@ -360,6 +372,7 @@ class TopSetRanker(ListRanker[SetResults]):
             held = (first >= self.threshold_).mean(axis=1)
             held[np.isnan(first[:, 0])] = np.nan
         return SetResults(
+            qid=queries.values,
             size=self._sizes(levels, queries),
             n_items=queries.sizes,
             holds_best=held,

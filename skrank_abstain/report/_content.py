@@ -171,6 +171,7 @@ def _about_model(ranker: RankerFacts) -> list[str]:
     return [
         *about_model(ranker.model, model, prefit=ranker.prefit, note=ranker.note),
         f"calibrated on {items.n_pairs} pairs of {items.n_queries} queries{alone}{by}",
+        f"id_: {ranker.id_}",
     ]
 
 

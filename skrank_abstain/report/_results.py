@@ -85,6 +85,8 @@ class RankerFacts:
         Ends the line about the model.
     n_folds : int, default=0
         Folds whose models gave the calibration scores; 0 if the model did.
+    id_ : str or None
+        That of the ranker.
     """
 
     name: str
@@ -97,6 +99,7 @@ class RankerFacts:
     novelty: Any = None
     note: str = ""
     n_folds: int = 0
+    id_: str | None = None
 
     @property
     def threshold(self) -> float:

@@ -87,7 +87,7 @@ class Changes(Table):
 
     def _repr_html_(self) -> str:
         heading, more = repr(self).partition("\n")[0], max(len(self) - SHOWN, 0)
-        return html_of_rows(heading, self._shown(SHOWN), {}, more)
+        return html_of_rows(heading, self._shown(SHOWN), more)
 
     def _shown(self, n: int) -> dict[str, NDArray[Any]]:
         first = {name: column[:n] for name, column in self._columns().items()}

@@ -80,7 +80,6 @@ class Questions(PairDecisions):
 
     value: FloatArray = None  # type: ignore[assignment]
     index: Any = None
-    _OF_ROWS = ("place", "index")
 
     def __repr__(self) -> str:
         best = f", best={self.value[0]:.3g}" if len(self) else ""
@@ -276,9 +275,6 @@ class Questions(PairDecisions):
             _check_text(task)
             tasks.append(task)
         return tasks
-
-    def _measures(self) -> dict[str, FloatArray | None]:
-        return {**super()._measures(), "value": self.value}
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {**super()._columns(), "value": self.value}

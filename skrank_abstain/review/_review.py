@@ -152,6 +152,7 @@ class Review:
     reviewers: Reviewers
     typical: Reviewers
     estimated: BoolArray
+    id_: str | None = None
 
     @classmethod
     def of(
@@ -167,6 +168,7 @@ class Review:
         item_id: NDArray[Any] | None = None,
         index: Any = None,
         replaced: str = "",
+        id_: str | None = None,
     ) -> Self:
         """Take in tables of answers; some parameters as in ``SelectiveRanker.review``.
 
@@ -182,6 +184,8 @@ class Review:
             Index of X.
         replaced : str, default=""
             The ranker's own tie model, if that knows no grades.
+        id_ : str or None
+            That of the ranker.
         """
         taken = take_answers(answers, items.queries, item_id, labels, gold)
         names, known, typical = known_rates(reviewer_error, taken.reviewers)
@@ -198,7 +202,7 @@ class Review:
             # Future reviewers err like the known ones, on average.
             future = Reviewers(*(rates[people].mean() for rates in reviewers))
         scored = items, calibration, region, item_id, index, replaced, prior
-        review = cls(*scored, taken, reviewers, future, np.isnan(known))
+        review = cls(*scored, taken, reviewers, future, np.isnan(known), id_)
         warn_of_alike(
             taken, reviewers.turned, review._error_covariance, review.estimated
         )
@@ -226,8 +230,8 @@ class Review:
             "order called a tie": rates.missed,
             "tie called an order": rates.split,
         }
-        texts = {"reviewer": names, "answers": counts}
-        return html_of_rows(repr(self), texts, columns, 0)
+        answered = {"reviewer": names, "answers": counts}
+        return html_of_rows(repr(self), {**answered, **columns}, 0)
 
     @property
     def reviewer_error_(self) -> dict[str, float]:
@@ -605,6 +609,11 @@ class Review:
             left_id=None if names is None else names[left],
             right_id=None if names is None else names[right],
             place=np.argsort(self._gain[0]) - queries.offsets[queries.codes] + 1,
+            threshold=own.threshold,
+            margin=None if region.margin_of is None else by,
+            equal=own.equal & silent,
+            answered=told != UNTOLD,
+            id_=self.id_,
         )
         novel = self.items.novel
         if novel is None:

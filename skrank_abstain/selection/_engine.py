@@ -96,6 +96,9 @@ class DecisionArrays:
     risk: FloatArray | None = None
     proba: FloatArray | None = None
     distance: FloatArray | None = None
+    threshold: FloatArray | None = None
+    margin: FloatArray | None = None
+    equal: BoolArray | None = None
 
 
 class Decides(Protocol):
@@ -300,18 +303,24 @@ class RiskEngine(ABC):
         self, region: Any, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
         """Decide pairs of rows, whose values the tie model compares."""
+        equal, margin = pairs.difference == 0, None
         if not isinstance(region, CellRegion):
-            return self._decide(region, values, pairs)
+            made = self._decide(region, values, pairs)
+            limit = np.broadcast_to(region.risk, equal.size)
+            if region.margin_of is not None and made.proba is not None:
+                margin = margins(made.proba, made.label, region.margin_of)
+            return replace(made, threshold=limit, margin=margin, equal=equal)
         group: Any = pairs.group
         of_pair = region.of_cell[group[pairs.left], group[pairs.right]]
         # Label, risk and probabilities are those of any region.
         made = self._decide(region.regions[0], values, pairs)
+        limit = np.array([each.risk for each in region.regions])[of_pair]
         for k in np.unique(of_pair).tolist():
             at = np.flatnonzero(of_pair == k)
             some = RowPairs(pairs.left[at], pairs.right[at], pairs.difference[at])
             decided = self._decide(region.regions[k], values, some)
             made.accepted[at] = decided.accepted
-        return made
+        return replace(made, threshold=limit, equal=equal)
 
     def ranks(self, region: Any, scores: Scores) -> IntArray:
         """Return the best and the worst rank of each item that accepted orders leave.

@@ -5,9 +5,11 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR
-from skrank_abstain.datasets import load_trec
+from skrank_abstain.datasets import load_trec, make_ranking, save_trec
+from skrank_abstain.pairs import Ranking
 
 RUN = "q1 Q0 a 1 2.5 tag"
 JUDGED = "q1 0 a 1"
@@ -200,3 +202,70 @@ def test_what_is_read_calibrates_a_ranker(tmp_path):
     ranking = ranker.ranking(found.data, qid=found.qid, item_id=found.item_id)
     best = ranking.item_id[(ranking.qid == "q3") & (ranking.place == 1)]
     assert best == f"d{3 + 20 * np.argmax(score[3::20])}"
+
+
+def order_of_trec_eval(found):
+    """Documents by query: by falling single score, equal ones by name, backwards."""
+    single = found.data[:, 0].astype(np.float32)
+    rows = sorted(range(single.size), key=lambda k: found.item_id[k], reverse=True)
+    rows = sorted(rows, key=lambda k: -single[k])
+    by_query = {}
+    for k in rows:
+        by_query.setdefault(found.qid[k], []).append(found.item_id[k])
+    return by_query
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30, 0.0])
+def test_a_run_keeps_the_order_of_ties(tmp_path, scale):
+    rng = np.random.default_rng(0)
+    scores = scale * rng.integers(-3, 3, 200) * (1 + rng.integers(0, 2, 200) * 1e-12)
+    qid = rng.permutation(200) % 7
+    names = np.array([f"d{k}" for k in rng.permutation(200)])
+    save_trec(tmp_path / "a.run", scores, qid=qid, item_id=names)
+    expected = {
+        str(q): names[np.flatnonzero(qid == q)][
+            np.argsort(-scores[qid == q], kind="stable")
+        ].tolist()
+        for q in range(7)
+    }
+    assert order_of_trec_eval(load_trec(tmp_path / "a.run")) == expected
+
+
+def test_a_run_goes_by_the_places_of_a_ranking(tmp_path):
+    data = make_ranking(n_queries=60, random_state=0)
+    ranker = BALToR(Ridge(), random_state=0).fit(data.data, data.target, qid=data.qid)
+    rows = slice(0, 40)
+    ranking = ranker.ranking(data.data[rows], qid=data.qid[rows])
+    save_trec(tmp_path / "a.run", ranking, tag="ours")
+    found = load_trec(tmp_path / "a.run")
+    assert found.item_id.tolist() == [str(row) for row in ranking.item_id]
+    np.testing.assert_allclose(found.data[:, 0], ranking.score, rtol=1e-5)
+    # A place that the score does not bear out, as of a feature-aware model, holds too.
+    one = np.ones(3, dtype=int)
+    shuffled = Ranking(
+        one, np.array(["a", "b", "c"]), one.cumsum(), *[one.cumsum()] * 3
+    )
+    save_trec(tmp_path / "b.run", shuffled)
+    assert order_of_trec_eval(load_trec(tmp_path / "b.run")) == {"1": ["a", "b", "c"]}
+    assert (tmp_path / "b.run").read_text().splitlines()[0] == (
+        "1 Q0 a 1 1 skrank_abstain"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"qid": None}, "qid must be texts without blanks for a run, got 'None'"),
+        ({"item_id": ["a b", "c"]}, "item_id must be texts without blanks"),
+        ({"item_id": ["a\n", "c"]}, "item_id must be texts without blanks"),
+        ({"item_id": ["a", "a"]}, "item_id must be unique within a query"),
+        ({"tag": ""}, "tag must be texts without blanks"),
+        ({"ranking": [1.0, np.nan]}, "ranking must"),
+    ],
+)
+def test_a_run_that_nobody_could_read_is_not_written(tmp_path, options, message):
+    given = {"ranking": [1.0, 2.0], "qid": "q", "item_id": ["a", "b"]} | options
+    (tmp_path / "a.run").write_text("old")
+    with pytest.raises(ValueError, match=message):
+        save_trec(tmp_path / "a.run", given.pop("ranking"), **given)
+    assert (tmp_path / "a.run").read_text() == "old"

@@ -363,8 +363,12 @@ def test_the_nearest_deferred_pairs_come_first(data):
     np.testing.assert_array_equal(
         deferred.distance, np.sort(decisions.distance[decisions.abstained])[:10]
     )
-    frame = decisions.to_frame()
-    assert list(frame) == ["qid", "left", "right", "label", "accepted", "distance"]
+    near = "distance within the threshold"
+    assert set(deferred.reason) == {near}
+    np.testing.assert_allclose(decisions.threshold, 0.4)
+    assert (decisions.accepted == (decisions.distance > 0.4)).all()
+    names = ["reason", "threshold", "distance", "id_"]
+    assert list(decisions.to_frame())[5:] == names
 
 
 def test_orders_have_no_cycle_but_are_not_transitive():

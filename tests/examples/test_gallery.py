@@ -363,7 +363,7 @@ def test_13_top_sets_on_real_queries(page, monkeypatch):
 @pytest.mark.slow
 def test_14_query_abstention(page):
     found = page("plot_14_query_abstention")
-    assert found["accepted"].mean() == pytest.approx(0.5, abs=0.1)
+    assert found["lists"].accepted.mean() == pytest.approx(0.5, abs=0.1)
     for all_lists, most, half in found["found"].values():
         assert half > most > all_lists
     assert found["certified"].certified_

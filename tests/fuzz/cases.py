@@ -328,5 +328,5 @@ def per_row(case, data):
         if hasattr(case.estimator, name):
             found[name] = getattr(case.estimator, name)(data.X, **case.query(data))
     if "query_risk" in found:
-        found["query_risk"] = found["query_risk"][data.codes]
+        found["query_risk"] = found["query_risk"].risk[data.codes]
     return found

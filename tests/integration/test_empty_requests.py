@@ -89,5 +89,5 @@ def test_rankers_of_queries_answer_with_nothing():
         ranker.fit(DATA.data, DATA.target, qid=DATA.qid)
     assert sets.predict_set(none, qid=[]).shape == (0,)
     assert sets.set_sizes(none, qid=[]).shape == (0,)
-    assert lists.accept_queries(none, qid=[]).shape == (0,)
-    assert lists.query_risk(none, qid=[]).shape == (0,)
+    assert lists.accept_queries(none, qid=[]).to_dicts() == []
+    assert lists.query_risk(none, qid=[]).to_frame().shape == (0, 3)

@@ -273,6 +273,16 @@ def test_methods_agree_with_the_other_rankers(data, selective):
     assert np.array_equal(selective.pair_proba(X), decisions.proba)
     some = selective.pair_proba(X, pairs=[[0, 1], [7, 6]])
     assert np.array_equal(some[1], selective.pair_proba(X, pairs=[[6, 7]])[0, ::-1])
+    priced = selective.at_cost(0.1)
+    assert priced.threshold_ == 0.1
+    d = priced.predict_pairs(X)
+    assert np.array_equal(d.accepted, d.risk <= 0.1)
+    assert priced.at_coverage(0.8).threshold_ == selective.threshold_
+    assert priced.at_coverage(0.8).cost is None
+    # A copy at a price, even one that decides nothing, can be fitted again.
+    for cost in (0.1, 0.0):
+        again = clone(selective.at_cost(cost)).fit(X, y)
+        assert again.threshold_ == cost == again.cost
     totals = selective.evaluate(X, y, qid=None)
     assert totals.pairs.tolist() == [10] * len(X)
     with pytest.raises(ValueError, match="qid must be None"):

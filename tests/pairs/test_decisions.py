@@ -74,7 +74,7 @@ def test_what_a_rule_does_not_know_is_left_out():
     bare = without_risk()
     assert bare.risk is bare.proba is bare.distance is None
     frame = bare.to_frame()
-    assert list(frame) == ["qid", "left", "right", "label", "accepted"]
+    assert list(frame) == ["qid", "left", "right", "label", "accepted", "reason"]
     assert pairs_of(bare.deferred()) == pairs_of(bare)
     assert pairs_of(bare.deferred(2)) == pairs_of(bare)[:2]
     assert bare.take([3]).risk is None
@@ -90,7 +90,7 @@ def test_near_pairs_are_deferred_first_where_there_is_no_risk():
     # A risk, where there is one, says more.
     risky = without_risk(distance=distance, risk=distance)
     assert risky.deferred().risk.tolist() == [4, 3, 2, 1, 1, 0.5]
-    assert list(risky.to_frame())[5:] == ["risk", "distance"]
+    assert list(risky.to_frame())[5:] == ["reason", "risk", "distance"]
 
 
 def test_comparing_is_by_identity():
@@ -105,7 +105,7 @@ def test_no_pairs():
     assert np.isnan(none.coverage)
     assert len(none.deferred()) == len(none.deferred(deciding_top=1)) == 0
     assert list(none) == none.to_dicts() == []
-    assert none.to_frame().shape == (0, 9)
+    assert none.to_frame().shape == (0, 10)
     assert repr(none) == (
         "PairDecisions(n_pairs=0, decided_order=0, decided_tie=0, coverage=nan)"
     )
@@ -138,6 +138,41 @@ def test_deferred_is_riskiest_first_and_stable():
         np.testing.assert_array_equal(
             getattr(deferred, name), getattr(some, name)[by_hand]
         )
+
+
+def test_each_pair_has_the_first_reason_that_applies():
+    n = 8
+    at = np.eye(n, dtype=bool)
+    even = np.tile([0.3, 0.3, 0.4], (n, 1))
+    even[4] = [0.3, 0.4, 0.3]
+    columns = {
+        "label": np.ones(n, dtype=int),
+        "accepted": at[0] | at[1] | at[7],
+        "risk": np.full(n, 0.3),
+        "proba": even,
+        "threshold": np.where(at[5], 0.3, 0.2),
+        "novel": at[2] | at[1],
+        "equal": at[3] | at[2],
+        "answered": at[1],
+    }
+    left, right = np.arange(n), np.arange(n) + 1
+    some = PairDecisions(left, right, np.zeros(n), **columns)
+    assert some.reason.tolist() == [
+        "decided",
+        "answered by a person",
+        "unlike the calibration items",
+        "equal scores",
+        "same bin",
+        "on the threshold",
+        "risk above the threshold",
+        "decided",
+    ]
+    # A bound on the discordance is about the margin, a distance about no risk.
+    certified = replace(some, margin=np.full(n, 0.25)).take([6, 5])
+    above, on = "margin above the threshold", "on the threshold"
+    assert certified.reason.tolist() == [above, on]
+    near = without_risk(distance=np.ones(6)).reason
+    assert set(near) == {"distance within the threshold"}
 
 
 def test_deferred_holds_only_abstained_pairs():
@@ -303,6 +338,7 @@ COLUMNS = [
     "right",
     "label",
     "accepted",
+    "reason",
     "risk",
     "p_right",
     "p_tie",
@@ -353,10 +389,15 @@ def test_iterating_yields_python_values_pair_by_pair():
     some = named(MIXED)
     rows = list(some)
     assert len(rows) == len(some) == 15
-    expected = (None, 0, 2, ("Ann", 1), 3, -1, True, *[0.25] * 3, 0.5, None, None)
-    assert rows[1] == expected
+    expected = (None, 0, 2, ("Ann", 1), 3, -1, True, "decided")
+    assert rows[1][:8] == expected
+    known = {"risk": 0.25, "p_right": 0.25, "p_tie": 0.25, "p_left": 0.5}
+    rest = dict.fromkeys(rows[1]._fields[8:]) | known
+    assert (
+        rows[1]._asdict() == dict(zip(rows[1]._fields, expected, strict=False)) | rest
+    )
     assert type(rows[1].accepted) is bool
-    assert [type(rows[1][k]) for k in (1, 5, 7)] == [int, int, float]
+    assert [type(rows[1][k]) for k in (1, 5, 8)] == [int, int, float]
     assert rows[0].left_id == ("Ann", 1)
     bare = next(iter(without_risk()))
     assert bare.risk is bare.left_id is bare.p_tie is None
@@ -429,12 +470,14 @@ def test_notebooks_show_the_first_pairs_by_names_to_be_read():
     assert len(rows) == 1 + 10
     assert "... 5 more" in page
     cells = [re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
-    assert cells[0] == ["pair", "left", "right", "decision", "risk"]
+    assert cells[0] == COLUMNS
     # Scores 3 and 1; 3 and 7; 1 and 0.5, too close.
-    assert cells[1] == ["0", "0", "1", "left first", "0.25"]
-    assert cells[4] == ["3", "0", "4", "right first", f"{1 / 6:.4g}"]
-    assert cells[7] == ["6", "1", "3", "abstained (left first)", "0.4"]
-    assert ">tie<" in some.take([14])._repr_html_()
+    proba = ["0.25", "0.25", "0.5"]
+    decided = ["True", "decided"]
+    assert cells[1] == ["None", "0", "1", "1", *decided, "0.25", *proba]
+    assert cells[4] == ["None", "0", "4", "-1", *decided, f"{1 / 6:.4g}", *proba]
+    given = ["1", "False", "risk above the threshold", "0.4"]
+    assert cells[7] == ["None", "1", "3", *given, *proba]
 
 
 def test_notebooks_show_what_there_is_and_escape_it():
@@ -447,7 +490,7 @@ def test_notebooks_show_what_there_is_and_escape_it():
     assert "&lt;b&gt;Ann" in page
     assert "20261122.5" in page
     assert not re.search("<[bi]>", page)
-    assert page.count("<td>yes</td>") == 1
+    assert page.count("<td>0.5</td><td>True</td>") == 1
     assert "risk" not in page
     unknown = replace(some, risk=np.array([np.nan, 0.5]))
     assert "nan" not in unknown._repr_html_()

@@ -1,5 +1,6 @@
 """QueryRiskRanker: whole queries are left to a person, by their expected metric."""
 
+import json
 import pickle
 
 import numpy as np
@@ -8,6 +9,7 @@ from doubles import named
 from queries.drawn import draw_queries
 from sequential import is_rare
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import ndcg_score
 
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.queries import QueryRiskRanker
@@ -24,14 +26,55 @@ METRICS = ["ndcg@10", "mrr", "precision@3"]
 def test_half_of_the_queries_are_accepted(half, past, new):
     X, _, qid = past
     assert half.coverage_ == 0.5
-    assert half.accept_queries(X, qid=qid).mean() == 0.5
+    assert half.accept_queries(X, qid=qid).accepted.mean() == 0.5
     assert (half.n_queries_, half.n_tuning_queries_) == (200, 0)
     assert not half.certified_
     found = half.accept_queries(new[0], qid=new[2])
-    assert found.shape == (60,)
-    np.testing.assert_array_equal(
-        found, half.query_risk(new[0], qid=new[2]) <= half.threshold_
-    )
+    assert len(found) == found.accepted.size == 60
+    np.testing.assert_array_equal(found.accepted, found.risk <= half.threshold_)
+
+
+def test_a_table_of_queries_names_them_in_any_order_of_rows(half, new):
+    X, y, qid = new
+    name = np.array([f"q{k}" for k in qid])
+    order = np.random.default_rng(0).permutation(qid.size)
+    found = half.accept_queries(X[order], qid=name[order])
+    # Not the order of np.unique.
+    assert found.qid.tolist() == list(dict.fromkeys(name[order].tolist()))
+    frame = found.to_frame().set_index("qid").loc[[f"q{k}" for k in np.unique(qid)]]
+    here = half.query_risk(X, qid=qid)
+    np.testing.assert_array_equal(frame["risk"], here.risk)
+    np.testing.assert_array_equal(frame["accepted"], here.accepted)
+    assert repr(found).endswith(f"(n_queries=60, accepted={here.accepted.sum()})")
+    rows = half.query_metric(X, y, qid=name).to_dicts()
+    assert json.loads(json.dumps(rows, allow_nan=False)) == rows
+    gains = ["ndcg@10 (exponential gain)", "ndcg@10 (linear gain)"]
+    assert list(rows[0]) == ["qid", "risk", "accepted", *gains]
+    assert np.isnan(found.metric).all()  # nothing is known without labels
+
+
+@pytest.mark.parametrize("gain", ["exponential", "linear"])
+def test_a_metric_names_its_gain_and_the_linear_one_is_that_of_sklearn(
+    model, past, new, gain
+):
+    X, y, qid = new
+    ranker = QueryRiskRanker(model, metric="ndcg@3", coverage=0.5, gain=gain)
+    found = ranker.fit(*past).query_metric(X, y, qid=qid)
+    assert next(iter(found.metrics)) == f"ndcg@3 ({gain} gain)"
+    np.testing.assert_array_equal(found.metric, found.metrics[f"ndcg@3 ({gain} gain)"])
+    for q, linear in enumerate(found.metrics["ndcg@3 (linear gain)"]):
+        own = qid == q
+        if y[own].any() and own.sum() > 1:
+            assert linear == pytest.approx(ndcg_score([y[own]], [X[own, 0]], k=3))
+
+
+def test_a_gain_that_does_not_apply_is_left_out(model, past, new):
+    X, y, qid = new
+    ranker = QueryRiskRanker(model, coverage=0.5, gain=np.square).fit(*past)
+    found = ranker.query_metric(X, y / 2, qid=qid)
+    assert list(found.metrics) == ["ndcg@10 (own gain)", "ndcg@10 (linear gain)"]
+    ranker.set_params(metric="mrr").fit(*past)
+    assert list(ranker.query_metric(X, y, qid=qid).metrics) == ["mrr"]
 
 
 def test_queries_without_a_relevant_item_are_counted(half, past):
@@ -45,7 +88,7 @@ def test_a_risk_is_what_the_grades_expect(model, past, new, metric):
     ranker = QueryRiskRanker(model, metric=metric, coverage=0.5, random_state=0)
     ranker.fit(**named(*past))
     X, _, qid = new
-    risk, tie_model = ranker.query_risk(X, qid=qid), ranker.tie_model_
+    risk, tie_model = ranker.query_risk(X, qid=qid).risk, ranker.tie_model_
     values = tie_model.transform(X[:, 0], group_queries(qid, qid.size), None)
     for k in range(0, 60, 10):
         rows = np.flatnonzero(qid == k)
@@ -68,10 +111,8 @@ def test_accepted_lists_are_better(model, past, metric):
     ranker = QueryRiskRanker(model, metric=metric, coverage=0.3, random_state=0)
     ranker.fit(**named(*past))
     X, y, qid = draw_queries(500, 2)
-    found, accepted = (
-        ranker.query_metric(X, y, qid=qid),
-        ranker.accept_queries(X, qid=qid),
-    )
+    queries = ranker.query_metric(X, y, qid=qid)
+    found, accepted = queries.metric, queries.accepted
     known = ~np.isnan(found)
     assert found[accepted & known].mean() > found[~accepted & known].mean() + 0.05
     assert ranker.score(X, y, qid=qid) == pytest.approx(found[accepted & known].mean())
@@ -79,7 +120,7 @@ def test_accepted_lists_are_better(model, past, metric):
 
 def test_metrics_of_queries_are_those_of_their_lists(half, new):
     X, y, qid = new
-    found = half.query_metric(X, y, qid=qid)
+    found = half.query_metric(X, y, qid=qid).metric
     queries = group_queries(qid, qid.size)
     metric, gains = ListMetric.parse("ndcg@10"), gains_of(y, "exponential")
     np.testing.assert_array_equal(
@@ -92,7 +133,8 @@ def test_metrics_of_queries_are_those_of_their_lists(half, new):
 def test_a_score_weighs_queries_by_their_items(half, new):
     X, y, qid = new
     weight = np.random.default_rng(0).uniform(size=qid.size)
-    found, accepted = half.query_metric(X, y, qid=qid), half.accept_queries(X, qid=qid)
+    queries = half.query_metric(X, y, qid=qid)
+    found, accepted = queries.metric, queries.accepted
     used = np.flatnonzero(accepted & ~np.isnan(found))
     means = [weight[qid == q].mean() for q in used]
     expected = np.average(found[used], weights=means)
@@ -101,17 +143,18 @@ def test_a_score_weighs_queries_by_their_items(half, new):
 
 def test_risks_do_not_depend_on_the_batch_or_the_order_of_rows(half, new):
     X, _, qid = new
-    risk = half.query_risk(X, qid=qid)
+    risk = half.query_risk(X, qid=qid).risk
     order = np.lexsort((np.random.default_rng(0).permutation(qid.size), qid))
-    np.testing.assert_array_equal(half.query_risk(X[order], qid=qid[order]), risk)
+    shuffled = half.query_risk(X[order], qid=qid[order])
+    np.testing.assert_array_equal(shuffled.risk, risk)
     one = qid == 7
-    np.testing.assert_array_equal(half.query_risk(X[one]), risk[[7]])
+    np.testing.assert_array_equal(half.query_risk(X[one]).risk, risk[[7]])
 
 
 def test_a_coverage_of_one_accepts_every_query(model, past, new):
     ranker = QueryRiskRanker(model, coverage=1.0).fit(**named(*past))
     assert ranker.coverage_ == 1
-    assert ranker.accept_queries(new[0], qid=new[2]).all()
+    assert ranker.accept_queries(new[0], qid=new[2]).accepted.all()
 
 
 def test_a_bound_is_certified_on_queries_used_for_nothing_else(model, past):
@@ -132,7 +175,7 @@ def test_a_bound_that_cannot_be_kept_accepts_nothing(model, past, new):
         ranker.fit(**named(*past))
     assert not ranker.certified_
     assert (ranker.threshold_, ranker.coverage_) == (-np.inf, 0)
-    assert not ranker.accept_queries(new[0], qid=new[2]).any()
+    assert not ranker.accept_queries(new[0], qid=new[2]).accepted.any()
     with pytest.warns(UndefinedMetricWarning, match="no accepted query has a relevant"):
         assert np.isnan(ranker.score(**named(*new)))
 
@@ -163,11 +206,9 @@ def test_gains_of_ones_own_decide_what_is_relevant(model, past, new):
     whole.fit(X, y, qid=qid)
     assert ranker.n_irrelevant_queries_ == whole.n_irrelevant_queries_ > 0
     # Ten grades of real numbers say what the three whole ones do.
-    one, other = (
-        ranker.query_risk(new[0], qid=new[2]),
-        whole.query_risk(new[0], qid=new[2]),
-    )
-    assert np.corrcoef(one, other)[0, 1] > 0.9
+    X, _, qid = new
+    one, other = ranker.query_risk(X, qid=qid), whole.query_risk(X, qid=qid)
+    assert np.corrcoef(one.risk, other.risk)[0, 1] > 0.9
 
 
 @pytest.mark.parametrize(
@@ -252,8 +293,8 @@ def test_a_bound_holds_in_every_group_at_once(model):
     ranker.fit(X, y, qid=qid, groups=site)
     assert ranker.n_group_queries_ == {"even": 210, "odd": 210}
     assert ranker.coverage_ < mixed
-    accepted = ranker.accept_queries(X, qid=qid)
-    loss = 1 - ranker.query_metric(X, y, qid=qid)
+    found = ranker.query_metric(X, y, qid=qid)
+    accepted, loss = found.accepted, 1 - found.metric
     for odd in (0, 1):
         own = accepted & (np.arange(600) % 2 == odd)
         assert np.nanmean(loss[own]) < 0.25
@@ -275,10 +316,10 @@ def test_a_group_without_a_relevant_item_certifies_nothing(model, past):
 def test_lists_of_labelled_queries(half, new):
     X, y, qid = new
     weight = np.random.default_rng(0).uniform(size=y.size)
-    found = half.evaluate(X, y, qid=qid, sample_weight=weight)
-    np.testing.assert_array_equal(found.accepted, half.accept_queries(X, qid=qid))
-    np.testing.assert_array_equal(found.metric, half.query_metric(X, y, qid=qid))
-    np.testing.assert_array_equal(found.risk, half.query_risk(X, qid=qid))
+    found = half.evaluate(X, y, qid, sample_weight=weight)
+    same = half.query_metric(X, y, qid=qid)
+    for name in ("qid", "accepted", "metric", "risk"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(same, name))
     known = ~np.isnan(found.metric)
     both, w = known & found.accepted, found.weight
     assert 0 < both.sum() < known.sum() < 60

@@ -3,6 +3,7 @@
 P(the first items hold a best one) against all grades that a query may have.
 """
 
+import json
 import pickle
 from itertools import combinations, pairwise, product
 
@@ -453,4 +454,11 @@ def test_sets_of_labelled_queries(sets, new):
     assert found.share == sets.score(X, y, qid=qid, sample_weight=weight)
     mean = np.average(found.size, weights=found.weight)
     assert found.mean_size == pytest.approx(mean)
-    assert (sets.evaluate(X, y, qid=qid).weight == 1).all()
+    assert (sets.evaluate(X, y, qid).weight == 1).all()
+    # A table of queries by name, in plain types.
+    named = sets.evaluate(X, y, qid=np.array([f"q{k}" for k in qid]))
+    rows = named.to_dicts()
+    assert json.loads(json.dumps(rows, allow_nan=False)) == rows
+    assert [row["qid"] for row in rows] == [f"q{k}" for k in dict.fromkeys(qid)]
+    assert [row["size"] for row in rows] == found.size.tolist()
+    assert repr(named) == f"SetResults(n_queries=60, mean_size={named.mean_size:.3g})"
