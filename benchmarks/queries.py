@@ -376,7 +376,7 @@ def measure_fold(fold: Any, model: Any, tie_model: str) -> dict[str, float]:
         )
     for share in SHARES:
         found = calibrated(QueryRiskRanker(model, coverage=share, **options), vali)
-        row[f"ndcg {share}"] = found.score(*test)
+        row[f"ndcg {share}"] = found.score(*test[:2], qid=test[2])
         row[f"kept {share}"] = found.accept_queries(
             test[0], qid=test[2]
         ).accepted.mean()

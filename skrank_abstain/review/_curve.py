@@ -27,7 +27,7 @@ from skrank_abstain.review._review import EQUAL, Review
 _COMPARISONS = ("riskiest", "random")
 _SHARES = (
     " They are shares of all pairs: n questions are "
-    "n / len(ranker.predict_pairs(X, qid))."
+    "n / len(ranker.predict_pairs(X, qid=qid))."
 )
 
 

@@ -218,7 +218,7 @@ def test_rankers_of_whole_queries(wrap):
     one = getattr(ranker, name)(X[:, :1], qid=QID)
     other = getattr(plain, name)(there, qid=QID)
     np.testing.assert_array_equal(*(getattr(a, "accepted", a) for a in (one, other)))
-    np.testing.assert_array_equal(ranker.predict(X[:, :1], QID), there[:, 0])
+    np.testing.assert_array_equal(ranker.predict(X[:, :1], qid=QID), there[:, 0])
     with pytest.raises(ValueError, match=r"qid must be given, got None.*qid=0"):
         ranker.predict(X[:, :1])
 

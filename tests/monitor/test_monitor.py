@@ -332,7 +332,7 @@ def test_states_and_pickles_of_another_version_say_so():
         {**state, "days": None},
         {**state, "bets": [1, 2]},
     ):
-        with pytest.raises(ValueError, match=r"version 1 gave, .* json\.loads"):
+        with pytest.raises(ValueError, match=r"version 2 gave, .* json\.loads"):
             Monitor.from_dict(other)
     # A pickle from before there were versions: the fields as they are.
     with pytest.raises(ValueError, match="got version unknown"):

@@ -59,7 +59,7 @@ def test_a_metric_names_its_gain_and_the_linear_one_is_that_of_sklearn(
 ):
     X, y, qid = new
     ranker = QueryRiskRanker(model, metric="ndcg@3", coverage=0.5, gain=gain)
-    found = ranker.fit(*past).query_metric(X, y, qid=qid)
+    found = ranker.fit(**named(*past)).query_metric(X, y, qid=qid)
     assert next(iter(found.metrics)) == f"ndcg@3 ({gain} gain)"
     np.testing.assert_array_equal(found.metric, found.metrics[f"ndcg@3 ({gain} gain)"])
     for q, linear in enumerate(found.metrics["ndcg@3 (linear gain)"]):
@@ -70,10 +70,10 @@ def test_a_metric_names_its_gain_and_the_linear_one_is_that_of_sklearn(
 
 def test_a_gain_that_does_not_apply_is_left_out(model, past, new):
     X, y, qid = new
-    ranker = QueryRiskRanker(model, coverage=0.5, gain=np.square).fit(*past)
+    ranker = QueryRiskRanker(model, coverage=0.5, gain=np.square).fit(**named(*past))
     found = ranker.query_metric(X, y / 2, qid=qid)
     assert list(found.metrics) == ["ndcg@10 (own gain)", "ndcg@10 (linear gain)"]
-    ranker.set_params(metric="mrr").fit(*past)
+    ranker.set_params(metric="mrr").fit(**named(*past))
     assert list(ranker.query_metric(X, y, qid=qid).metrics) == ["mrr"]
 
 
@@ -316,7 +316,7 @@ def test_a_group_without_a_relevant_item_certifies_nothing(model, past):
 def test_lists_of_labelled_queries(half, new):
     X, y, qid = new
     weight = np.random.default_rng(0).uniform(size=y.size)
-    found = half.evaluate(X, y, qid, sample_weight=weight)
+    found = half.evaluate(X, y, qid=qid, sample_weight=weight)
     same = half.query_metric(X, y, qid=qid)
     for name in ("qid", "accepted", "metric", "risk"):
         np.testing.assert_array_equal(getattr(found, name), getattr(same, name))

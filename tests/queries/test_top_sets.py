@@ -454,7 +454,7 @@ def test_sets_of_labelled_queries(sets, new):
     assert found.share == sets.score(X, y, qid=qid, sample_weight=weight)
     mean = np.average(found.size, weights=found.weight)
     assert found.mean_size == pytest.approx(mean)
-    assert (sets.evaluate(X, y, qid).weight == 1).all()
+    assert (sets.evaluate(X, y, qid=qid).weight == 1).all()
     # A table of queries by name, in plain types.
     named = sets.evaluate(X, y, qid=np.array([f"q{k}" for k in qid]))
     rows = named.to_dicts()
