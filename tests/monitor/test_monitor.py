@@ -324,7 +324,7 @@ def test_a_model_that_was_fitted_again_is_noticed():
 def test_states_and_pickles_of_another_version_say_so():
     state = START.to_dict()
     for old in ({**state, "version": 0}, {k: state[k] for k in state if k != "bets"}):
-        with pytest.raises(ValueError, match=r"version 2 gave, .* got version"):
+        with pytest.raises(ValueError, match=r"version 2 gave, got version"):
             Monitor.from_dict(old)
     # The text of a state, fields of another kind, and bets of fewer numbers.
     for other in (
