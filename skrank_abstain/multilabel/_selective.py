@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import check_fraction, shown
+from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker
 from skrank_abstain.intake import (
     describe_rows,
@@ -561,6 +562,7 @@ default="misranking"
         )
         return float(correctness), float(completeness)
 
+    @hearing()
     def report(self, X: Any, y: Any = None, *, groups: Any = None) -> Report:
         """Return a page about data, model, threshold and results, for an audit.
 

@@ -9,6 +9,7 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import hierarchical_quantile
 from skrank_abstain.selection._calibration import (
     FEWEST_QUERIES,
+    Bound,
     Calibration,
     Rule,
     RuleText,
@@ -235,6 +236,7 @@ class GuaranteedCoverage(Rule):
             f"{promised}; the accuracy is estimated, not guaranteed. On the "
             f"calibration queries the coverage is {by_query:.4f}, each query counting "
             f"alike, and {by_pair:.4f}, each pair counting alike.",
+            Bound("coverage", self.coverage, self.weighting),
         )
 
 
