@@ -850,7 +850,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
             raise ValueError(
                 f"groups must be None for a review, got {rule.groups!r}: answers move "
                 "the risks of pairs, and no threshold by group is known for the moved "
-                "ones. Ask for predict_pairs(...).deferred() instead."
+                "ones. Ask for predict_pairs(...).deferred(), or fit without groups."
             )
         return Review.of(
             items,

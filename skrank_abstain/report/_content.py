@@ -101,17 +101,20 @@ def _warnings(data: ReportData) -> list[str]:
             f"{ties:.0f} of {accepted:.0f} decided pairs are called a tie: the ranker "
             "says hardly anything about who is better"
         )
+    certified = data.ranker.calibration.groups
+    names = [] if certified is None else certified.names
+    known = ["", *(one_line(name) for name in names if name is not None)]
     for name, part in [("", totals), *data.by_group]:
         if (bound := data.bound) and (found := data.against(bound, part))[1]:
             seen = f"the observed {bound.what}, {data.in_words(bound.what, part)}"
-            warnings.append(f"{name and f'group {name}: '}{seen}, {found[0]}")
-    certified = data.ranker.calibration.groups
-    if certified is not None and certified.names != [None]:
-        known = [*map(one_line, certified.names)]
-        new = ", ".join(name for name, _ in data.by_group if name not in known)
-        if new:
-            known_to = f"the promise is about {', '.join(known)}"
-            warnings.append(f"never certified: {new}; {known_to}")
+            lies = found[0].partition(":")[0] + ", which was not promised for it alone"
+            lies = found[0] if name in known else lies
+            warnings.append(f"{name and f'group {name}: '}{seen}, {lies}")
+    new = ", ".join(name for name, _ in data.by_group if name not in known)
+    if new and known[1:]:
+        warnings.append(
+            f"never certified: {new}; the promise is about {', '.join(known[1:])}"
+        )
     warnings += warn_of_few(n_queries, "queries with pairs")
     n_calibrated = data.ranker.calibration.items.n_queries
     if getattr(data.items, "n_queries", 0) == 1 < n_calibrated:

@@ -286,8 +286,9 @@ def _table(
         numbers = [f"{count.sum():.0f}" for count in counts]
         rows.append([name, *numbers, *(_cell(*share[k]) for share in shares.values())])
     if len(parts) > 1:
-        gaps = [_largest_gap(data, what, parts) for what in columns]
-        rows.append(["largest gap", *[""] * 4, *gaps])
+        gaps = zip(*(_largest_gap(data, what, parts) for what in columns), strict=True)
+        for name, found in zip(("largest gap", "between"), gaps, strict=True):
+            rows.append([name, *[""] * 4, *found])
     note = (
         f"Shares{f', {ALIKE}' * (data.weighting == 'queries')}. In brackets 95 % "
         "intervals over queries, each by itself: one in twenty misses its value by "
@@ -304,8 +305,8 @@ def _cell(value: float, low: float, high: float) -> str:
 
 def _largest_gap(
     data: ReportData, what: str, parts: list[tuple[str, PairTotals]]
-) -> str:
-    """Return the largest difference between two groups, with its interval.
+) -> tuple[str, str]:
+    """Return the largest difference between two groups, and which these are.
 
     The two were chosen of all: by Bonferroni the interval holds for any choice.
     """
@@ -313,10 +314,10 @@ def _largest_gap(
     shares = {name: data.share(what, part)[0] for name, part in parts}
     known = [name for name, share in shares.items() if not np.isnan(share)]
     if len(known) < 2:
-        return "undefined"
+        return "undefined", ""
     most, least = max(known, key=shares.__getitem__), min(known, key=shares.__getitem__)
     both = np.array([*sums[most], *sums[least]])
     both = np.nan_to_num(both[:, ~np.isnan(both).all(axis=0)])
     n_gaps = len(known) * (len(known) - 1) / 2
     found = paired_ratio_test(*both, confidence=1 - _LEVEL / n_gaps)
-    return f"{_cell(*found[:3])}: {most} less {least}"
+    return _cell(*found[:3]), f"{most} over {least}"

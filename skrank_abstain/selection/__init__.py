@@ -47,7 +47,6 @@ __all__ = [
     "CertifiedRisk",
     "Rule",
     "RuleText",
-    "Bound",
     "Calibration",
     "PairTotals",
     "RiskProfile",

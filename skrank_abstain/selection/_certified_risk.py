@@ -215,7 +215,7 @@ class CertifiedRisk(Rule):
             f"CERTIFIED. {meaning}. This is promised for new queries from the source "
             f"of the {calibration.items.n_queries} certification queries{where}, each "
             f"{alike} counting alike. It fails with a probability of at most "
-            f"{self.delta:g}, over the draw of these queries.{tested}"
+            f"{100 * self.delta:g} %, over the draw of these queries.{tested}"
             f"\n- on the certification queries the {what} was {by_query:.4f}, each "
             f"query counting alike, and {by_pair:.4f}, each pair counting alike",
             Bound(what, float(self.max_risk), self.weighting),

@@ -269,7 +269,9 @@ def test_09_guarantees(page):
         X, y, day = (found[name][rows] for name in ("X", "y", "day"))
         right[kind] = found["ranker"].score(X, y, qid=day)
     assert right["worn"] < 0.7 < 0.8 < right["new"]  # the bound is 0.2 for all together
-    assert "- CERTIFIED. With a probability of at least 0.9" in found["page"]
+    assert "\n\nCERTIFIED. " in found["page"]
+    assert "It fails with a probability of at most 10 %" in found["page"]
+    assert re.search("group worn: .* above .* not promised for it", found["page"])
     assert re.search(
         r"^\| worn \| \d+ \|.* to .*\|$", found["page"], flags=re.MULTILINE
     )

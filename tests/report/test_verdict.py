@@ -145,8 +145,19 @@ def test_the_table_of_sites_counts_as_their_certificate_does(ranker):
         [row] = [each for each in page.splitlines() if each.startswith(f"| {name} |")]
         assert cell in row
     assert "Shares, each query counting alike. " in part(page, "By group")
-    assert "- group north: the observed discordance, " in part(page, "Warnings")
+    doubts = part(page, "Warnings").splitlines()
+    [doubt] = [
+        each for each in doubts if each.startswith("- group north: the observed ")
+    ]
+    assert doubt.endswith(
+        "above the bound of 30 %: WHAT WAS PROMISED DOES NOT HOLD HERE"
+    )
     assert "- group south: " not in page
+    # Without a certificate of its own no promise about a site is broken.
+    site = np.where(site == "north", "west", site)
+    page = ranker.report(X, NEW.target, qid=NEW.qid, groups=site)
+    [doubt] = [each for each in page.splitlines() if each.startswith("- group west: ")]
+    assert doubt.endswith("the bound of 30 %, which was not promised for it alone")
 
 
 def test_one_quantity_has_one_name(ranker):

@@ -37,7 +37,7 @@ def test_report(ranker, data):
     assert (
         f"promised for new queries from the source of the {ranker.n_queries_} "
         "certification queries, each query counting alike. It fails with a probability "
-        "of at most 0.1, over the draw of these queries. Observed in "
+        "of at most 10 %, over the draw of these queries. Observed in "
     ) in page
     assert (
         "- test: betting with max_risk = 0.36 and delta = 0.1, on "
