@@ -430,7 +430,8 @@ class RuleThreshold(ModelWrapper):
         -------
         estimator : object
             As ``at_coverage`` returns it. The promise holds for each bound by itself,
-            not for the best of several.
+            not for the best of several: the reports of all copies list the bounds that
+            were tested since ``fit``.
 
         Raises
         ------

@@ -888,8 +888,9 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         -------
         report : Report
             A text in markdown; ``report.to_html("audit.html")`` saves it as one page,
-            with pictures. Intervals are over queries, since the pairs of one query are
-            dependent.
+            with pictures. It begins with a verdict, and with what ``fit`` and this
+            method warned of. Intervals are over queries, since the pairs of one query
+            are dependent.
 
         Raises
         ------

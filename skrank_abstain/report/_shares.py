@@ -191,7 +191,7 @@ class ReportData:
 
 
 def _shown(what: str, number: float) -> str:
-    return f"{number:.4g}" if what == "selective risk" else f"{100 * number:.3g} %"
+    return f"{number:.3g}" if what == "selective risk" else f"{100 * number:.3g} %"
 
 
 def parts_of(

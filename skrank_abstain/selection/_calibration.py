@@ -544,7 +544,7 @@ class RuleText(NamedTuple):
     done : str
         How the threshold was set; completes "a pair is decided if its conditional
         risk is at most 0.3 (...)".
-    promised : str, default="The threshold is an estimate. ..."
+    promised : str, default="NOTHING IS PROMISED about errors: ..."
         What holds for new queries, and what does not: a sentence for everybody, with
         which the report begins, and after each ``"\n- "`` a detail.
     bound : Bound, default=None

@@ -240,37 +240,28 @@ def test_each_group_by_its_own_pairs(ranker, new):
     truth = pair_labels(y, decisions.left, decisions.right)
     lost = (truth != 0) & (decisions.label != truth)
     wrong = (truth != 0) & (decisions.label == -truth)
-    queries = np.unique(qid)
 
-    def cell(part, whole):
-        paired = [q for q in own if q in decisions.qid]
+    def cell(part, whole, among):
+        # Queries without such pairs have no say.
+        used = np.unique(decisions.qid[among])
         sums = [
-            [some[decisions.qid == q].sum() for q in paired] for some in (part, whole)
+            [some[decisions.qid == q].sum() for q in used] for some in (part, whole)
         ]
         low, high = ratio_interval(*sums)
         value = sum(sums[0]) / sum(sums[1])
         return f"{value:.3f} ({max(low, 0):.3f} to {min(high, 1):.3f})"
 
-    def discordance(part, whole):
-        # A query whose items are all tied has no such pair.
-        nonlocal own
-        own, every = np.array([q for q in own if truth[decisions.qid == q].any()]), own
-        found, own = cell(part, whole), every
-        return found
-
     for name, rest in [("north", 0), ("south", 1), ("east", 2)]:
-        own = queries[queries % 3 == rest]
-        mine = decisions.qid % 3 == rest
+        mine, unlike = decisions.qid % 3 == rest, truth != 0
         order, accepted = decisions.decided_order, decisions.accepted
-        paired = np.intersect1d(own, decisions.qid)
-        counts = [paired.size, mine.sum(), order[mine].sum()]
+        counts = [np.unique(decisions.qid[mine]).size, mine.sum(), order[mine].sum()]
         counts.append(decisions.decided_tie[mine].sum())
         [cells] = rows_of(page, name)
         assert cells[1:5] == [str(count) for count in counts]
         assert cells[5:] == [
-            cell(accepted, np.ones(mine.size)),
-            discordance(accepted & wrong, accepted & (truth != 0)),
-            cell(accepted & lost, accepted),
+            cell(accepted, np.ones(mine.size), mine),
+            cell(accepted & wrong, accepted & unlike, mine & unlike),
+            cell(accepted & lost, accepted, mine),
         ]
         assert rows_of(unlabelled, name) == [cells[:6]]
     assert "By group" not in ranker.report(X, y, qid=qid)
