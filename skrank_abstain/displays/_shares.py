@@ -160,7 +160,7 @@ class CoverageDisplay(Display):
         # Expected numbers: a randomised boundary adds no noise to the picture.
         options = {} if groups is None else {"groups": groups}
         points = ranker.operating_points(
-            X, unknown, qid, coverages=target.tolist(), **options
+            X, unknown, qid=qid, coverages=target.tolist(), **options
         )
         totals = [point.totals for point in points]
         if not totals[0].pairs.any():

@@ -49,17 +49,17 @@ def test_pairs_of_two_groups_are_those_that_are_decided_one_by_one(kind):
     ranker = BALToR(**params).fit(X, KNOWN.target, qid=KNOWN.qid)
     y, qid = NEW.target, NEW.qid
     weight = np.linspace(1, 2, y.size)
-    totals = ranker.evaluate(Z, y, qid, weight, groups=SEX)
-    made = ranker.predict_pairs(Z, qid)
+    totals = ranker.evaluate(Z, y, qid=qid, sample_weight=weight, groups=SEX)
+    made = ranker.predict_pairs(Z, qid=qid)
     two = np.sort([SEX[made.left], SEX[made.right]], axis=0)
     assert [*totals.by_group] == CELLS
     for (one, other), part in totals.by_group.items():
         here = (two[0] == one) & (two[1] == other)
         pairs = np.column_stack([made.left, made.right])[here]
-        expected = ranker.evaluate(Z, y, qid, weight, pairs=pairs)
+        expected = ranker.evaluate(Z, y, qid=qid, sample_weight=weight, pairs=pairs)
         for name, column in vars(expected).items():
             np.testing.assert_allclose(getattr(part, name), column, atol=1e-9)
-    assert ranker.evaluate(Z, y, qid, weight).by_group is None
+    assert ranker.evaluate(Z, y, qid=qid, sample_weight=weight).by_group is None
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +70,8 @@ def ranker():
 
 def test_groups_of_queries_are_zero_in_the_queries_of_others(ranker):
     site = np.array(["north", "south"])[NEW.qid % 2]
-    totals = ranker.evaluate(NEW.data, NEW.target, NEW.qid, groups=site)
-    whole = ranker.evaluate(NEW.data, NEW.target, NEW.qid).accepted
+    totals = ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid, groups=site)
+    whole = ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid).accepted
     queries = np.unique(NEW.qid)
     assert [*totals.by_group] == ["north", "south"]
     for k, part in enumerate(totals.by_group.values()):
@@ -82,7 +82,7 @@ def test_the_report_has_a_row_for_each_two_groups_and_the_largest_gap(ranker):
     page = ranker.report(NEW.data, NEW.target, qid=NEW.qid, groups=SEX)
     table = page.split("## By group\n\n")[1].split("\n\n## ")[0].splitlines()[2:]
     rows = [line.strip("| ").split(" | ") for line in table if line.startswith("|")]
-    by_group = ranker.evaluate(NEW.data, NEW.target, NEW.qid, groups=SEX).by_group
+    by_group = ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid, groups=SEX).by_group
     assert [row[0] for row in rows[2:-2]] == [", ".join(two) for two in by_group]
     for row, part in zip(rows[2:-2], by_group.values(), strict=True):
         assert row[1:3] == [f"{(part.pairs > 0).sum()}", f"{part.pairs.sum():.0f}"]
@@ -134,7 +134,7 @@ def test_the_display_draws_a_curve_for_each_two_groups(ranker):
         ranker, NEW.data, qid=NEW.qid, groups=SEX, coverages=[0.3, 0.6]
     )
     y = np.zeros(NEW.qid.size)
-    totals = ranker.evaluate(NEW.data, y, NEW.qid, groups=SEX).by_group
+    totals = ranker.evaluate(NEW.data, y, qid=NEW.qid, groups=SEX).by_group
     assert [*display.by_group] == CELLS
     for key, each in display.by_group.items():
         assert each.coverage[1] == pytest.approx(totals[key].coverage)
@@ -146,4 +146,4 @@ def test_the_display_draws_a_curve_for_each_two_groups(ranker):
 
 def test_groups_do_not_go_with_pairs(ranker):
     with pytest.raises(ValueError, match="groups must be None with pairs"):
-        ranker.evaluate(NEW.data, NEW.target, NEW.qid, pairs=[[0, 1]], groups=SEX)
+        ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid, pairs=[[0, 1]], groups=SEX)

@@ -44,7 +44,7 @@ def test_the_verdict_says_how_the_interval_lies_to_the_bound(ranker, noise, lies
     X, y, qid = drifted(noise), NEW.target, NEW.qid
     page = ranker.report(X, y, qid=qid)
     verdict = part(page, "Verdict")
-    found = ranker.evaluate(X, y, qid).discordance_interval("queries")
+    found = ranker.evaluate(X, y, qid=qid).discordance_interval("queries")
     value, low, high = (f"{100 * each:.3g} %" for each in found)
     assert (
         f"Observed in 100 queries: of the decided pairs that differ, {value} (95 % "
@@ -65,7 +65,7 @@ def test_without_a_promise_the_verdict_has_the_wrong_orders_of_all_pairs():
     ranker = BALToR(MODEL, coverage=0.6, random_state=0)
     ranker.fit(PAST.data, PAST.target, qid=PAST.qid)
     verdict = part(ranker.report(NEW.data, NEW.target, qid=NEW.qid), "Verdict")
-    wrong = ranker.evaluate(NEW.data, NEW.target, NEW.qid).discordance_interval()
+    wrong = ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid).discordance_interval()
     value, low, high = (f"{100 * each:.3g} %" for each in wrong)
     assert verdict.startswith("NOTHING IS PROMISED about errors")
     assert f" {value} (95 % interval {low} to {high}) are in the wrong order" in verdict
@@ -82,7 +82,7 @@ def test_a_guaranteed_coverage_is_held_against_its_bound(labelled):
     ).fit(PAST.data, PAST.target, qid=PAST.qid)
     y = NEW.target if labelled else None
     verdict = part(ranker.report(NEW.data, y, qid=NEW.qid), "Verdict")
-    totals = ranker.evaluate(NEW.data, NEW.target, NEW.qid)
+    totals = ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid)
     mean = 100 * np.mean(totals.accepted / totals.pairs)
     assert f"The coverage is {mean:.3g} % (95 % interval " in verdict
     assert " the bound of 60 %" in verdict
@@ -138,7 +138,7 @@ def test_the_table_of_sites_counts_as_their_certificate_does(ranker):
     X = np.where(NEW.qid[:, None] % 2, NEW.data, drifted(9))
     site = SITE[NEW.qid % 2]
     page = ranker.report(X, NEW.target, qid=NEW.qid, groups=site)
-    by_group = ranker.evaluate(X, NEW.target, NEW.qid, groups=site).by_group
+    by_group = ranker.evaluate(X, NEW.target, qid=NEW.qid, groups=site).by_group
     for name, totals in by_group.items():
         value, low, high = totals.discordance_interval("queries")
         cell = f"| {value:.3f} ({low:.3f} to {high:.3f}) |"
