@@ -111,11 +111,11 @@ figure.legend(loc="outside lower center", ncols=4, frameon=False)
 # %%
 # A page for the auditor
 # ----------------------
-# Of the last draw: which data, which software, what is promised, what came out, and
-# what has to hold for it to carry over. ``page.to_html("audit.html")`` saves it with
-# its pictures, ``print`` shows it as text. ``groups`` adds a row for each kind of day,
-# and that of the worn device shows what was not promised: the bound is about all days
-# together. Open *What is promised* and *By group* below.
+# Of the last draw. It begins with a verdict: what is promised, what came out, and how
+# the two lie to each other; then come all warnings. ``page.to_html("audit.html")``
+# saves it with its pictures, ``print`` shows it as text. ``groups`` adds a row for each
+# kind of day, and that of the worn device shows what was not promised: the bound is
+# about all days together. Open *By group* below.
 # ``fit(..., groups=device)`` promises it for each device, or decides nothing.
 new = population & ~past
 page = ranker.report(X[new], y[new], qid=day[new], groups=device[new])

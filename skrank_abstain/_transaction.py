@@ -4,6 +4,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from skrank_abstain._warnings import hearing
+
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
@@ -43,7 +45,8 @@ def new_or_old(partial_fit: Fit) -> Fit:
 def _on_a_twin(fit: Fit, self: Any, args: Any, kwargs: Any) -> Any:
     twin = object.__new__(type(self))
     twin.__dict__ = dict(vars(self))
-    fit(twin, *args, **kwargs)
+    with hearing() as twin._warned:
+        fit(twin, *args, **kwargs)
     # One assignment, which an interrupt (Ctrl-C) finds either done or not done.
     self.__dict__ = twin.__dict__
     return self

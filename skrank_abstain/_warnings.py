@@ -1,9 +1,12 @@
-"""Warnings that point at the user's line."""
+"""Warnings that point at the user's line, and can be kept for a report."""
 
+import contextlib
 import os
 import pickle
 import sys
 import warnings
+from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 import joblib
@@ -18,7 +21,26 @@ _BETWEEN = (
         for file in (__file__, sklearn.__file__, joblib.__file__)
     ),
     pickle.__file__,
+    contextlib.__file__,
 )
+#: Lists that `hearing` fills, the innermost last.
+_LISTS: ContextVar[tuple[list[str], ...]] = ContextVar("_LISTS", default=())
+
+
+@contextlib.contextmanager
+def hearing() -> Iterator[list[str]]:
+    """Keep the texts of all that `warn_user` says meanwhile; also a decorator."""
+    said: list[str] = []
+    token = _LISTS.set((*_LISTS.get(), said))
+    try:
+        yield said
+    finally:
+        _LISTS.reset(token)
+
+
+def heard() -> list[str]:
+    """Return what was said since the innermost `hearing` began."""
+    return _LISTS.get()[-1] if _LISTS.get() else []
 
 
 def missing_qid(message: str) -> ValueError:
@@ -45,6 +67,8 @@ def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> 
     The depth of our own calls varies, so ``stacklevel`` is counted. From Python 3.12
     on, ``skip_file_prefixes`` does the same.
     """
+    for said in _LISTS.get():
+        said.append(str(message))
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_BETWEEN):
         frame, level = frame.f_back, level + 1

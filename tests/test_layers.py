@@ -25,7 +25,8 @@ SPINE = [
     {"pairs"},
     {"_validation"},
     {"_saving"},
-    {"_kernels", "_warnings", "_transaction"},
+    {"_transaction"},
+    {"_kernels", "_warnings"},
 ]
 LEVEL = {name: level for level, names in enumerate(SPINE) for name in names}
 WINGS = {"distance", "leaderboard", "monitor", "multilabel", "partitions", "queries"}

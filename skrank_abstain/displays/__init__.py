@@ -18,6 +18,7 @@ from skrank_abstain.displays._display import (
     draw_intervals,
     draw_reference,
     join_label,
+    one_line,
     require_pyplot,
 )
 from skrank_abstain.displays._rank_interval import RankIntervalDisplay

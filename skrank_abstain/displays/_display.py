@@ -138,6 +138,12 @@ def put_legend(ax: Axes, columns: int) -> None:
     ax.legend(*zip(*entries, strict=True), bbox_transform=below, **place, **look)
 
 
+def one_line(name: Any) -> str:
+    """Return a name, or names of two groups, as a line."""
+    names = name if isinstance(name, tuple) else [name]
+    return ", ".join(" ".join(str(each).split()) for each in names)
+
+
 def join_label(name: str | None, fact: str = "") -> str:
     """Return a legend entry, ``name (fact)`` or one of the two alone."""
     if name is None:

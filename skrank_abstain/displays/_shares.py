@@ -30,6 +30,8 @@ from skrank_abstain.displays._display import (
     draw_reference,
     join_label,
     levels_of,
+    no_pairs,
+    one_line,
     rows_by_query,
     sums_of,
     totals_at,
@@ -65,6 +67,8 @@ class CoverageDisplay(Display):
         Lower and upper end of a confidence interval of each.
     name : str, default=None
         Name in the legend.
+    by_group : dict, default=None
+        Displays of groups by name, or by two names, drawn on the same axes.
 
     Attributes
     ----------
@@ -96,6 +100,7 @@ class CoverageDisplay(Display):
     coverage: FloatArray
     interval: FloatArray | None = None
     name: str | None = None
+    by_group: dict[Any, CoverageDisplay] | None = None
 
     @classmethod
     def from_estimator(
@@ -106,7 +111,7 @@ class CoverageDisplay(Display):
         *,
         qid: Any = None,
         coverages: ArrayLike | None = None,
-        groups: tuple[Any, Any] | None = None,
+        groups: Any = None,
         confidence: float = 0.95,
         name: str | None = None,
         ax: Axes | None = None,
@@ -123,9 +128,9 @@ class CoverageDisplay(Display):
         coverages : array-like of shape (n_targets,), default=None
             Coverages to ask for, in (0, 1], ascending; 0.1, 0.2, ..., 1 by default. If
             the rule of the ranker has no coverage: shares of the calibration pairs.
-        groups : tuple of two groups, default=None
-            Draw only the pairs of these groups of items, as in ``operating_points``.
-            The legend names the groups by default.
+        groups : array-like of shape (n_items,), default=None
+            As in ``evaluate``: a curve for each group of queries, or for the pairs of
+            each two groups of items, beside that of all pairs.
         confidence : float, default=0.95
             Confidence of the intervals, in (0, 1). They need two queries.
         name : str, default=None
@@ -154,17 +159,27 @@ class CoverageDisplay(Display):
         unknown = np.zeros(_num_samples(X))
         # Expected numbers: a randomised boundary adds no noise to the picture.
         options = {} if groups is None else {"groups": groups}
-        data = X, unknown, qid
-        accepted, pairs = totals_at(ranker, data, target, "accepted", **options)
-        if name is None:
-            kind = type(ranker).__name__
-            name = kind if groups is None else ", ".join(map(str, groups))
-        return cls(
-            target=target,
-            coverage=np.array([part.sum() / pairs.sum() for part in accepted.T]),
-            interval=_intervals(accepted, pairs[:, None], confidence),
-            name=name,
-        ).plot(ax, **kwargs)
+        points = ranker.operating_points(
+            X, unknown, qid=qid, coverages=target.tolist(), **options
+        )
+        totals = [point.totals for point in points]
+        if not totals[0].pairs.any():
+            raise no_pairs()
+
+        def drawn(name: str, totals: list[Any], **parts: Any) -> Any:
+            accepted = np.stack([each.accepted for each in totals], axis=1)
+            pairs = totals[0].pairs
+            share = accepted.sum(axis=0) / pairs.sum()
+            ends = _intervals(accepted, pairs[:, None], confidence)
+            return cls(target=target, coverage=share, interval=ends, name=name, **parts)
+
+        parts = {
+            key: drawn(one_line(key), [each.by_group[key] for each in totals])
+            for key, part in (totals[0].by_group or {}).items()
+            if part.pairs.any()
+        }
+        whole: Self = drawn(name or type(ranker).__name__, totals, by_group=parts)
+        return whole.plot(ax, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -226,6 +241,8 @@ class CoverageDisplay(Display):
         if self.interval is not None:
             self.errorbar_ = draw_intervals(self.line_, self.interval, capsize=3)
         self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as asked for")
+        for each in (self.by_group or {}).values():
+            each.plot(self.ax_)
         self.ax_.set(
             xlabel="target coverage\n(share of pairs asked for)",
             ylabel="coverage\n(share of pairs accepted)",

@@ -1,7 +1,7 @@
 """What the estimators share: a model, its scores, and a threshold by a rule."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any, Self, TypeVar, cast
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved, identify
 from skrank_abstain._validation import check_columns, check_fraction, shown
-from skrank_abstain._warnings import missing_qid, warn_user
+from skrank_abstain._warnings import hearing, missing_qid, warn_user
 from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.intake import (
     CalibrationData,
@@ -93,6 +93,8 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     qid_col: str | int | None
     #: Whether a row of X describes an item, and equal rows are the same item.
     _rows_are_items = True
+    #: What ``fit`` warned of.
+    _warned: Sequence[str] = ()
 
     def _train_or_take(
         self,
@@ -272,6 +274,10 @@ class RuleThreshold(ModelWrapper):
     _region: Region
     _fitted_rule: Any  # a Rule; a dataclass
     _fitted_with_qid: bool
+    #: What the choice of the threshold warned of.
+    _doubts: list[str]
+    #: Bounds that were tested since ``fit``; the copies share the list.
+    _bounds: list[float]
     random_state: Any
     verbose: int
     #: Whether a tie is among the answers.
@@ -297,12 +303,12 @@ class RuleThreshold(ModelWrapper):
         novelty = getattr(self, "_novelty", None)
         facts = self.estimator_, self.tie_model_, self._loss, novelty
         self._id_of_fit = identify(*facts)
+        self._bounds = []
         self._set_threshold(rule)
         if self._answers_ties:
             self._calibration.warn_of_ties(self._region)
         self._warn_of_excess(rule)
         self._warn_of_few(rule)
-        rule.warn_of_promise(self._calibration, self._region)
         if self.verbose:
             print(  # noqa: T201
                 f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
@@ -339,7 +345,11 @@ class RuleThreshold(ModelWrapper):
         )
 
     def _set_threshold(self, rule: Rule) -> None:
-        self._region = self._calibration.select(rule)
+        with hearing() as self._doubts:
+            self._region = self._calibration.select(rule)
+            rule.warn_of_promise(self._calibration, self._region)
+        if isinstance(rule, CertifiedRisk):
+            self._bounds.append(float(rule.max_risk))
         self._fitted_rule = replace(cast("Any", rule))  # the caller may change its own
         # For people to read. Decisions ask the region: where many pairs have the
         # threshold's risk, one number does not say which of them are accepted.
@@ -427,7 +437,8 @@ class RuleThreshold(ModelWrapper):
         -------
         estimator : object
             As ``at_coverage`` returns it. The promise holds for each bound by itself,
-            not for the best of several.
+            not for the best of several: the reports of all copies list the bounds that
+            were tested since ``fit``.
 
         Raises
         ------
@@ -470,11 +481,18 @@ class RuleThreshold(ModelWrapper):
                 f"groups must be {self._fitted_rule.groups!r} as in fit, got "
                 f"{rule.groups!r}. Call fit again."
             )
+        other._warned = [said for said in self._warned if said not in self._doubts]
         other._set_threshold(rule)
         return other
 
     def _facts(self) -> RankerFacts:
         """Return what a report says about the ranker."""
+        doubts = [*dict.fromkeys([*self._warned, *self._doubts])]
+        if len(bounds := dict.fromkeys(f"{bound:g}" for bound in self._bounds)) > 1:
+            doubts.append(
+                f"bounds tested since fit: {', '.join(bounds)}. The promise holds for "
+                "one that was chosen beforehand, not for the best of several."
+            )
         return RankerFacts(
             type(self).__name__,
             self.estimator_,
@@ -486,6 +504,7 @@ class RuleThreshold(ModelWrapper):
             getattr(self, "_novelty", None),
             n_folds=self.n_folds_,
             id_=self.id_,
+            doubts=doubts,
         )
 
     @property

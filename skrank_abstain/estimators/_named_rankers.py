@@ -452,7 +452,9 @@ n_features_in_, feature_names_in_
     groups, and any mixture of them, keep the bound at once with probability
     ``1 - delta``. ``delta`` is not divided by the number of groups: a threshold that
     breaks the bound in some group passes only if the test of that group errs. Every
-    group needs dozens of certification queries of its own.
+    group needs dozens of certification queries of its own. Groups that vary within
+    queries, such as sexes, are not certified: ``report(groups=)`` and
+    ``evaluate(groups=)`` measure the wrong orders of each two of them.
 
     With ``weighting="pairs"`` and M pairs in the largest query allowed, w_q and d_q are
     divided by M and tested in the same way. The smaller most queries are beside the

@@ -17,6 +17,7 @@ from skrank_abstain._validation import (
     check_sample_weight,
     encode_qid,
 )
+from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators._bases import RuleThreshold
 from skrank_abstain.estimators._pair_rows import (
     PairClasses,
@@ -520,6 +521,7 @@ n_folds_, n_features_in_, feature_names_in_
         """
         return self._calibration.engine.tally(self._labelled_gaps(X, y, qid)).profile()
 
+    @hearing()
     def report(
         self, X: Any, y: Any = None, *, qid: Any = None, groups: Any = None
     ) -> Report:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ from skrank_abstain._validation import (
     check_sample_weight,
     shown,
 )
+from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators._bases import (
     ModelWrapper,
     RuleThreshold,
@@ -65,6 +67,7 @@ from skrank_abstain.selection import (
     decide_queries,
     fit_calibration,
     place_results,
+    totals_by_group,
 )
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
 
@@ -299,6 +302,7 @@ class PairDecider(ModelWrapper):
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
         pairs: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> PairTotals:
         """Add up, query by query, what happens to labelled pairs.
 
@@ -306,6 +310,10 @@ class PairDecider(ModelWrapper):
         ----------
         X, y, qid, sample_weight, pairs
             As in ``score``.
+        groups : array-like of shape (n_items,), default=None
+            Group of each item, for ``totals.by_group``: of queries, such as sites, if
+            it is the same for all items of a query; otherwise of items, such as sexes.
+            Not with ``pairs``.
 
         Returns
         -------
@@ -314,21 +322,35 @@ class PairDecider(ModelWrapper):
             ``totals.discordance_interval()``: of the accepted pairs that truly differ,
             the share in the wrong order, with an interval (a coin has .5);
             ``totals.coverage``, ``selective_risk``, its ``yardstick``, ``accuracy`` and
-            ``concordance`` pool them, too.
+            ``concordance`` pool them, too. With ``groups`` the same of each group, or
+            of the pairs of each two groups of items: ``totals.by_group["f", "m"]``.
+
+        Raises
+        ------
+        ValueError
+            If ``groups`` come with ``pairs``.
 
         Notes
         -----
         Without ``pairs`` O(n log n): none is formed where acceptance depends on the
         scores, but for a randomised boundary: O(n_pairs) then.
         """
-        check_row_order(X, y=y, qid=qid, sample_weight=sample_weight)
+        check_row_order(X, y=y, qid=qid, sample_weight=sample_weight, groups=groups)
+        if pairs is not None and groups is not None:
+            raise ValueError(
+                "groups must be None with pairs, got both: evaluate the pairs of each "
+                "group by themselves."
+            )
         decision, items = self._decision(X, qid, needs_qid=True)
         relevance = check_relevance(y, items.value.size)
         weight = check_sample_weight(sample_weight, items.value.size)
         if pairs is None:
-            return decision.tally(
-                replace(items, y=relevance), [self._region], weight=weight
-            ).totals()
+            regions = [self._region]
+            return _add_by_group(
+                replace(items, y=relevance),
+                groups,
+                lambda some: decision.tally(some, regions, weight=weight).totals(),
+            )
         made = self._decide(decision, items, pairs)
         return PairTotals.of_decisions(
             made, relevance, items.queries, weight, self._loss
@@ -890,7 +912,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
             raise ValueError(
                 f"groups must be None for a review, got {rule.groups!r}: answers move "
                 "the risks of pairs, and no threshold by group is known for the moved "
-                "ones. Ask for predict_pairs(...).deferred() instead."
+                "ones. Ask for predict_pairs(...).deferred(), or fit without groups."
             )
         return Review.of(
             items,
@@ -902,6 +924,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
             id_=self.id_,
         )
 
+    @hearing()
     def report(
         self, X: Any, y: Any = None, *, qid: Any = None, groups: Any = None
     ) -> Report:
@@ -915,21 +938,22 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
             Relevance, higher is better. None: the page describes decisions and
             expectations, and says that nothing was measured.
         groups : array-like of shape (n_items,), default=None
-            Kind of query of each item, such as a site, the same for all items of a
-            query: adds a row for each.
+            Group of each item: adds a table, with the largest gap between two groups.
+            The same for all items of a query, such as a site: a row for each.
+            Otherwise, such as a sex: a row for the pairs of each two groups.
 
         Returns
         -------
         report : Report
             A text in markdown; ``report.to_html("audit.html")`` saves it as one page,
-            with pictures. Intervals are over queries, since the pairs of one query are
-            dependent.
+            with pictures. It begins with a verdict, and with what ``fit`` and this
+            method warned of. Intervals are over queries, since the pairs of one query
+            are dependent.
 
         Raises
         ------
         ValueError
-            If a query is in two groups, or ``fit`` got a ``qid`` and labels come
-            without one.
+            If ``fit`` got a ``qid`` and labels come without one.
 
         Warns
         -----
@@ -956,7 +980,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         >>> print(ranker.report(new.data, qid=new.qid))
         # BALToR: report
         ...
-        - NO LABELS WERE GIVEN: nothing about correctness was measured on these data
+        NOTHING IS PROMISED about errors: ... NO LABELS WERE GIVEN: nothing about ...
         ...
         """
         check_row_order(X, y=y, qid=qid, groups=groups)
@@ -968,7 +992,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         items = replace(scored, y=known).ascending
         features = model_columns(self, X)
         rows = describe_rows(self, hash_rows(features), queries.codes, relevance)
-        kinds = groups_of_queries(groups, queries)
+        kinds = groups_of_queries(groups, queries, vary=True)
         ends = section_of_ends(features, items, relevance)
         return write_report(
             ReportData(self._facts(), items, y is not None, rows, kinds, ends=ends)
@@ -1004,7 +1028,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         *,
         qid: Any = None,
         coverages: Iterable[float],
-        groups: tuple[Any, Any] | None = None,
+        groups: Any = None,
     ) -> list[OperatingPoint]:
         """Add up what would happen to labelled pairs at many calibration coverages.
 
@@ -1016,9 +1040,9 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
             Shares of the calibration pairs to accept, each in (0, 1]. A rule with a
             coverage is applied at each of them; for any other rule the threshold is
             the plain quantile.
-        groups : tuple of two groups, default=None
-            Count only the pairs of these groups of items, which may be the same, of a
-            rule with ``groups``.
+        groups : array-like of shape (n_items,) or tuple of two groups, default=None
+            As in ``evaluate``. A tuple: count only the pairs of these groups of items,
+            which may be the same, of a rule with ``groups``.
 
         Returns
         -------
@@ -1032,6 +1056,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         bound this is the curve on which its rule picks a point.
         """
         items = self._labelled_items(X, y, qid)
+        two = groups if isinstance(groups, tuple) else None
         check_is_fitted(self, "threshold_")
         # A randomised boundary, or a guarantee, is part of the ranker's own rule.
         own = self._fitted_rule
@@ -1041,7 +1066,8 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
             coverage = check_fraction(value, "coverages", include_one=True)
             rule = replace(own, coverage=coverage) if moves else Coverage(coverage)
             region = self._calibration.select(rule)
-            totals = self._calibration.totals(region, items, groups)
+            add = partial(self._calibration.totals, region, groups=two)
+            totals = _add_by_group(items, None if two else groups, add)
             points.append(OperatingPoint(coverage, region.risk, totals))
         return points
 
@@ -1125,4 +1151,15 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
     def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> Scores:
         check_row_order(X, y=y, qid=qid)
         items = self._scored(X, qid, needs_qid=True)
-        return replace(items, y=check_relevance(y, items.value.size)).ascending
+        return replace(items, y=check_relevance(y, items.value.size))
+
+
+def _add_by_group(
+    items: Scores, groups: Any, add: Callable[[Scores], PairTotals]
+) -> PairTotals:
+    """Add up all pairs, and those of each group if there are any."""
+    totals = add(items)
+    kinds = groups_of_queries(groups, items.queries, vary=True)
+    if kinds is not None:
+        vars(totals)["by_group"] = totals_by_group(items, kinds, add)
+    return totals

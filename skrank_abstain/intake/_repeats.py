@@ -85,14 +85,11 @@ class AboutRows(NamedTuple):
     Attributes
     ----------
     lines : list of str
-    warnings : list of str
-        Doubts about the rest of the report.
     compared : bool
         Whether the rows were compared with those of ``fit``.
     """
 
     lines: list[str]
-    warnings: list[str]
     compared: bool
 
 
@@ -257,24 +254,23 @@ def describe_rows(
     columns = [codes] if labels is None else [codes, labels]
     lines = [f"fingerprint of these data: {fingerprint(hashes, *columns) or 'none'}"]
     if found is None:
-        return AboutRows(lines, [], False)
+        return AboutRows(lines, False)
     lines.append(f"fingerprint of what fit got: {found.fingerprint or 'none'}")
     if hashes is None or not found.comparable:
         lines.append(
             f"whether {unit}s were used twice cannot be said: too many have equal "
             "features"
         )
-        return AboutRows(lines, [], True)
-    warnings, n_rows = [], codes.size
+        return AboutRows(lines, True)
+    n_rows = codes.size
     n_seen = found.count_in(_one_per_row(hashes))
     parts = "training and calibration data" if found.trained else "calibration data"
     if _is_many(n_seen, n_rows, _FEWEST_ITEMS):
-        seen = (
+        warn_user(
             f"{n_seen} of {n_rows} {unit}s of this report were in the {parts} of fit, "
-            f"with equal features: what it says of them is too good for new {unit}s"
+            f"with equal features: what it says of them is too good for new {unit}s. "
+            f"Report on {unit}s that fit did not get."
         )
-        warn_user(f"{seen}. Report on {unit}s that fit did not get.")
-        warnings.append(seen)
     about = "" if found.complete else "about "
     lines.append(f"{unit}s that fit had in its {parts}: {about}{n_seen} of {n_rows}")
     if found.trained:
@@ -287,7 +283,7 @@ def describe_rows(
             "calibration queries that repeat another one: "
             f"{found.n_copies} of {found.n_queries}"
         )
-    return AboutRows(lines, warnings, True)
+    return AboutRows(lines, True)
 
 
 def _is_many(n_found: int, n_all: int, fewest: int) -> bool:

@@ -231,11 +231,14 @@ def _position(name: str, column: Any, columns: list[Any] | None, X: Any) -> int:
     return int(column) % int(n_columns)
 
 
-def groups_of_queries(groups: Any, queries: Queries) -> Groups | None:
+def groups_of_queries(
+    groups: Any, queries: Queries, *, vary: bool = False
+) -> Groups | None:
     """Return the group of each query; None without groups.
 
     Groups are any hashable values, of shape (n_items,) and the same within a query;
-    they are numbered in order of first appearance.
+    they are numbered in order of first appearance. With ``vary`` they may vary within
+    queries: the groups of the items are then returned, in the order of their texts.
     """
     if groups is None:
         return None
@@ -247,13 +250,17 @@ def groups_of_queries(groups: Any, queries: Queries) -> Groups | None:
     codes, names = encode_qid(groups, queries.n_items, name="groups")
     of_query = codes[queries.first_rows]
     differs = of_query[queries.codes] != codes
+    if vary and differs.any():
+        order = sorted(range(len(names)), key=lambda k: str(names[k]))
+        return Groups(np.argsort(order)[codes], names[order].tolist())
     if differs.any():
         row = int(np.argmax(differs))
         query = queries.codes[row]
         one, other = (names.item(int(code)) for code in (of_query[query], codes[row]))
         raise ValueError(
             f"groups must be the same for all items of a query, got {one!r} and "
-            f"{other!r} for query {queries.values.item(int(query))!r}."
+            f"{other!r} for query {queries.values.item(int(query))!r}. Report and "
+            "evaluate compare groups that vary within queries, such as sexes."
         )
     return Groups(of_query, names.tolist())
 

@@ -15,6 +15,7 @@ from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import identify
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import check_fraction, shown
+from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker
 from skrank_abstain.intake import (
     describe_rows,
@@ -587,6 +588,7 @@ default="misranking"
         )
         return float(correctness), float(completeness)
 
+    @hearing()
     def report(self, X: Any, y: Any = None, *, groups: Any = None) -> Report:
         """Return a page about data, model, threshold and results, for an audit.
 

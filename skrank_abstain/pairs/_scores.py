@@ -247,7 +247,7 @@ class Scores(Value):
         Only pairs with a novel item are lost. A query of novel items keeps one of them,
         so that no query is empty.
         """
-        return self if self.novel is None else self._apart(self.novel)
+        return self if self.novel is None else self._apart(self.novel, novel=None)
 
     def of_groups(self, *groups: int) -> Self:
         """Return the sorted items, those of other groups at the end, each alone."""
@@ -262,7 +262,7 @@ class Scores(Value):
         """What was computed from these items, by name."""
         return {}
 
-    def _apart(self, marked: BoolArray) -> Self:
+    def _apart(self, marked: BoolArray, **given: Any) -> Self:
         """Put each marked item into a query of its own, after all others.
 
         A query of marked items alone keeps one of them, so that none is empty.
@@ -274,7 +274,7 @@ class Scores(Value):
         query = np.repeat(np.arange(sizes.size), sizes)
         kept = np.bincount(query[~alone], minlength=sizes.size)
         blocks = Queries.of_sizes(np.append(kept, np.ones(alone.sum(), np.int64)))
-        return self._at(np.argsort(alone, kind="stable"), blocks, novel=None)
+        return self._at(np.argsort(alone, kind="stable"), blocks, **given)
 
 
 #: Arrays with an entry for each item.

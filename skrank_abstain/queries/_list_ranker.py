@@ -19,7 +19,7 @@ from skrank_abstain._validation import (
     check_sample_weight,
     shown,
 )
-from skrank_abstain._warnings import warn_user
+from skrank_abstain._warnings import hearing, warn_user
 from skrank_abstain.estimators import ModelWrapper, predict_items, score_new_items
 from skrank_abstain.intake import (
     CalibrationData,
@@ -142,6 +142,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         mean = np.bincount(items.queries.codes, weight) / items.queries.sizes
         return self._results(items, mean)
 
+    @hearing()
     def report(
         self, X: Any, y: Any = None, *, qid: Any = None, groups: Any = None
     ) -> pages.Report:
@@ -174,7 +175,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         queries = items.queries
         results = self._results(items, np.ones(queries.n_queries))
         found = self._findings(results, labelled=y is not None)
-        notes, warnings = self._about_rows(items)
+        notes = self._about_rows(items)
         counted = f"{queries.n_items} items, {queries.n_queries} queries"
         model = pages.about_model(self.estimator_, self.tie_model_, prefit=self.prefit_)
         tables = [found.table("On these data", slice(None))]
@@ -192,7 +193,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
             *tables,
             pages.Section("Assumptions", [_ASSUMPTIONS]),
         ]
-        warnings += pages.warn_of_few(queries.n_queries)
+        warnings = [*self._warned, *pages.warn_of_few(queries.n_queries)]
         name = type(self).__name__
         return pages.write_page(name, self.estimator_, sections, warnings=warnings)
 
@@ -315,8 +316,8 @@ class ListRanker(ModelWrapper, Generic[Results]):
         for rows in np.split(order, items.queries.offsets[1:])[:-1]:
             yield rows, self.tie_model_.grade_proba(items.value[rows])
 
-    def _about_rows(self, items: Scores) -> tuple[list[str], list[str]]:
-        """Return lines and warnings about the rows and parameters of a report."""
+    def _about_rows(self, items: Scores) -> list[str]:
+        """Return lines about the rows of a report; warn of changed parameters."""
         rows = describe_rows(self, hash_rows(items.X), items.queries.codes, items.y)
         changed = [
             f"{name}={shown(getattr(self, name))} after {shown(then)}"
@@ -324,13 +325,12 @@ class ListRanker(ModelWrapper, Generic[Results]):
             if getattr(self, name) != then
         ]
         if changed:
-            text = (
-                "parameters were set after fit and have no effect: got "
-                f"{', '.join(changed)}. The report is about what was fitted"
+            warn_user(
+                "Parameters were set after fit and have no effect: got "
+                f"{', '.join(changed)}. The report is about what was fitted. Call fit "
+                "again to use them."
             )
-            warn_user(f"P{text[1:]}. Call fit again to use them.")
-            rows.warnings.append(text)
-        return rows.lines, rows.warnings
+        return rows.lines
 
 
 def mean_of_known(values: FloatArray, weight: FloatArray) -> float:

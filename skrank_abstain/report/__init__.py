@@ -11,6 +11,6 @@ from skrank_abstain.report._content import (
     write_report,
 )
 from skrank_abstain.report._page import Picture, Report, Section, Table, write_page
-from skrank_abstain.report._results import HEAD, RankerFacts, ReportData, row
+from skrank_abstain.report._shares import HEAD, RankerFacts, ReportData, row
 
 __all__ = ["Report"]

@@ -8,16 +8,17 @@ from sklearn.utils import _safe_indexing
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import check_loss
 from skrank_abstain.concentration import coverage_interval
+from skrank_abstain.displays import one_line
 from skrank_abstain.pairs import Scores
 from skrank_abstain.report._page import Report, Section, Table, write_page
-from skrank_abstain.report._results import (
+from skrank_abstain.report._results import sections_of_results
+from skrank_abstain.report._shares import (
+    ALIKE,
     RankerFacts,
     ReportData,
     as_number,
-    sections_of_results,
 )
 from skrank_abstain.scorers import describe, numeric_columns
-from skrank_abstain.selection import RuleText
 
 #: With fewer queries the page warns that its intervals are too narrow.
 _FEW_QUERIES = 30
@@ -27,6 +28,9 @@ ABOUT_NEW_QUERIES = (
     "population or of ranker, calibrate and report anew."
 )
 NOT_SEEN = "The ranker and its threshold must not have seen these queries."
+_NO_LABELS = (
+    "NO LABELS WERE GIVEN: nothing about correctness was measured on these data."
+)
 #: The page warns from this share of ties among the decided pairs.
 _MOST_TIES = 0.95
 #: Features whose means differ most, in the table of the first and the last items.
@@ -36,19 +40,14 @@ _N_FEATURES = 8
 def write_report(data: ReportData) -> Report:
     """Return a page about a calibrated ranker on data."""
     ranker = data.ranker
-    text: Any = ranker.rule.in_words(ranker.calibration, ranker.threshold)
-    if not isinstance(text, RuleText):
-        name = f"{type(ranker.rule).__name__}.in_words"
-        raise TypeError(f"{name} must return a RuleText, got {text!r}.")
-    selected, promise = text
+    details = data.text.promised.split("\n- ")[1:]
     sections = [
-        in_short(_summary(data), labelled=data.labelled),
+        _verdict(data),
         Section("Data", [[*_counted(data), *data.rows.lines]]),
         *([data.ends] if data.ends else []),
         Section("Model", [_about_model(ranker)]),
-        Section("Rule", [_about_rule(ranker, selected)]),
-        # A promise may come in several lines.
-        Section("What is promised", [promise.split("\n- ")]),
+        Section("Rule", [_about_rule(ranker, data.text.done)]),
+        *([Section("About the promise", [details])] if details else []),
         *sections_of_results(data),
         Section("Assumptions", [_assumptions(data)]),
         Section("Words", [_WORDS]),
@@ -58,8 +57,7 @@ def write_report(data: ReportData) -> Report:
 
 def in_short(lines: list[str], *, labelled: bool) -> Section:
     """Return the section of the results in a few lines."""
-    none = "NO LABELS WERE GIVEN: nothing about correctness was measured on these data"
-    return Section("In short", [lines if labelled else [none, *lines]])
+    return Section("In short", [lines if labelled else [_NO_LABELS, *lines]])
 
 
 def warn_of_few(n_queries: int, what: str = "queries") -> list[str]:
@@ -93,7 +91,7 @@ def about_model(
 
 
 def _warnings(data: ReportData) -> list[str]:
-    warnings, totals = list(data.rows.warnings), data.totals
+    warnings, totals = [*data.ranker.doubts], data.totals
     accepted, ties = totals.accepted.sum(), totals.answered_tie.sum()
     n_queries = int((totals.pairs > 0).sum())
     if not accepted:
@@ -102,6 +100,20 @@ def _warnings(data: ReportData) -> list[str]:
         warnings.append(
             f"{ties:.0f} of {accepted:.0f} decided pairs are called a tie: the ranker "
             "says hardly anything about who is better"
+        )
+    certified = data.ranker.calibration.groups
+    names = [] if certified is None else certified.names
+    known = ["", *(one_line(name) for name in names if name is not None)]
+    for name, part in [("", totals), *data.by_group]:
+        if (bound := data.bound) and (found := data.against(bound, part))[1]:
+            seen = f"the observed {bound.what}, {data.in_words(bound.what, part)}"
+            lies = found[0].partition(":")[0] + ", which was not promised for it alone"
+            lies = found[0] if name in known else lies
+            warnings.append(f"{name and f'group {name}: '}{seen}, {lies}")
+    new = ", ".join(name for name, _ in data.by_group if name not in known)
+    if new and known[1:]:
+        warnings.append(
+            f"never certified: {new}; the promise is about {', '.join(known[1:])}"
         )
     warnings += warn_of_few(n_queries, "queries with pairs")
     n_calibrated = data.ranker.calibration.items.n_queries
@@ -113,34 +125,35 @@ def _warnings(data: ReportData) -> list[str]:
     return warnings
 
 
-def _summary(data: ReportData) -> list[str]:
-    totals = data.totals
-    pairs, accepted, ties = (
+def _verdict(data: ReportData) -> Section:
+    """Return what was promised, what was observed, and how these lie to each other."""
+    totals, bound = data.totals, data.bound
+    pairs, decided, ties = (
         column.sum() for column in (totals.pairs, totals.accepted, totals.answered_tie)
     )
-    lines = [
-        f"{accepted:.0f} of {pairs:.0f} pairs are decided "
-        f"({_as_percent(totals.coverage)}): {accepted - ties:.0f} by an order, "
-        f"{ties:.0f} by a tie; {pairs - accepted:.0f} are left to a person"
-    ]
-    if data.labelled and accepted:
-        lines.append(
-            f"of the decided pairs that truly differ {_as_percent(totals.discordance)} "
-            "are in the wrong order (a called tie counts one half); by a coin 50 %"
+    seen = data.labelled and totals.unlike.any()
+    said = [data.text.promised.split("\n- ")[0]]
+    if not data.labelled:
+        said.append(_NO_LABELS)
+    if seen:
+        said.append(
+            f"Observed in {(totals.pairs > 0).sum()} queries: of the decided pairs "
+            f"that differ, {data.in_words('discordance', totals)} are in the wrong "
+            f"order (a coin: 50 %){f', {ALIKE}' * (data.weighting == 'queries')}."
         )
-    if data.labelled and accepted and data.ranker.counts_errors:
-        lines.append(f"of the decided pairs {_as_percent(totals.accuracy)} are right")
-    elif data.labelled and accepted:
-        lines.append(
-            f"a decided pair loses {as_number(totals.selective_risk)} on average; a "
-            f"coin, or always a tie, would lose {as_number(totals.yardstick)}"
-        )
-    return lines
-
-
-def _as_percent(share: float) -> str:
-    """Return a share in percent."""
-    return "an undefined share" if np.isnan(share) else f"{100 * share:.1f} %"
+    if bound is not None:
+        if bound.what != "discordance":
+            said.append(f"The {bound.what} is {data.in_words(bound.what, totals)}.")
+        said.append(f"This interval {data.against(bound, totals)[0]}.")
+    elif seen:
+        said.append("There is no bound to hold this against.")
+    share = f"{100 * totals.coverage:.1f} %" if pairs else "an undefined share"
+    counts = (
+        f"{decided:.0f} of {pairs:.0f} pairs are decided ({share}): "
+        f"{decided - ties:.0f} by an order, {ties:.0f} by a tie; "
+        f"{pairs - decided:.0f} are left to a person"
+    )
+    return Section("Verdict", [" ".join(said), [counts]])
 
 
 def _counted(data: ReportData) -> list[str]:
@@ -244,6 +257,8 @@ _WORDS = [
     "pair: two items of one query. It is answered with an order (one item is better) "
     "or a tie (they are equally good), or left to a person: abstained on.",
     "decided pair: a pair with an answer. Coverage: the share of pairs decided.",
+    "discordance: of the decided pairs that differ, the share in the wrong order. A "
+    "called tie counts one half. Selective risk: the mean loss of the decided pairs.",
     "conditional risk of a pair: the loss that the tie model expects of the answer; if "
     "each wrong answer costs 1, the probability that it is wrong.",
     "fingerprint: the first digits of a SHA-256 over the rows by value, their queries "

@@ -20,6 +20,7 @@ import scipy
 import sklearn
 
 from skrank_abstain._saving import __version__, write_file
+from skrank_abstain._warnings import heard
 from skrank_abstain.displays import require_pyplot
 from skrank_abstain.pairs import html_table
 from skrank_abstain.scorers import last_step, library_of
@@ -27,7 +28,7 @@ from skrank_abstain.scorers import last_step, library_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Sections that a notebook opens: origin, warnings, summary.
+#: Sections that a notebook opens: origin, verdict, warnings.
 _OPEN = 3
 _STYLE = """\
 :root { color-scheme: light dark; }
@@ -39,18 +40,12 @@ h2 { font-size: 1.2rem; margin-top: 2rem; }
 table { border-collapse: collapse; font-size: .9rem; width: 100%; }
 th, td { border-bottom: 1px solid #8888; padding: .25rem .6rem .25rem 0;
   text-align: left; vertical-align: top; font-variant-numeric: tabular-nums; }
-thead th { border-bottom-width: 2px; }
-tbody th { font-weight: normal; }
-td { white-space: nowrap; }
-figure { margin: 1rem 0; break-inside: avoid; }
+tbody th { font-weight: normal; } td { white-space: nowrap; }
+figure { margin: 1rem 0; break-inside: avoid; } figcaption { font-size: .9rem; }
 img { max-width: 100%; background: #fff; border-radius: 4px; }
-figcaption { font-size: .9rem; }
 @media print {
-  body { margin: 0; max-width: none; font-size: 10pt; }
-  .wide { overflow-x: visible; }
-  table { font-size: 8pt; }
-  td { white-space: normal; }
-  tr { break-inside: avoid; }
+  body { margin: 0; max-width: none; font-size: 10pt; } .wide { overflow-x: visible; }
+  table { font-size: 8pt; } td { white-space: normal; } tr { break-inside: avoid; }
 }
 """
 _TOP = """\
@@ -251,14 +246,15 @@ def write_page(
     model : estimator
         The origin names the version of its library.
     sections : sequence of Section
+        The first is the verdict.
     warnings : sequence of str, default=()
-        They stand above all sections.
+        They stand below the verdict, with those that were heard during ``report``.
     """
     origin = [f"date: {date()}", f"versions: {_versions(model)}"]
-    top = [Section("", [origin])]
-    if warnings:
-        top.append(Section("Warnings", [[*warnings]]))
-    return Report(f"{name}: report", [*top, *sections])
+    found = [*dict.fromkeys([*heard(), *warnings])]
+    doubts = [Section("Warnings", [found])] if found else []
+    verdict, *rest = sections
+    return Report(f"{name}: report", [Section("", [origin]), verdict, *doubts, *rest])
 
 
 def date() -> str:

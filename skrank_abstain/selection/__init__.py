@@ -4,6 +4,7 @@ A rule is a frozen value; what it selects is a region of pairs that are accepted
 """
 
 from skrank_abstain.selection._calibration import (
+    Bound,
     Calibration,
     Groups,
     Rule,
@@ -13,6 +14,7 @@ from skrank_abstain.selection._calibration import (
     fit_calibration,
     fit_values,
     risk_engine,
+    totals_by_group,
 )
 from skrank_abstain.selection._engine import (
     Decides,

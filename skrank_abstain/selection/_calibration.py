@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +74,47 @@ class Groups(Value):
     def take(self, rows: IntArray) -> Groups:
         """Return the groups of some rows."""
         return Groups(self.code[rows], self.names)
+
+
+def totals_by_group(
+    items: Scores, groups: Groups, totals: Callable[[Scores], PairTotals]
+) -> dict[Any, PairTotals]:
+    """Add up what happens to the pairs of each group.
+
+    Parameters
+    ----------
+    items : Scores
+    groups : Groups
+        Of the queries, or of the rows of X if they vary within queries.
+    totals : callable
+        Adds up all pairs of some items.
+
+    Returns
+    -------
+    totals : dict
+        Over all queries, by name: zeros where a query is of another group. Or, by two
+        names, of the pairs of each two groups of items. No pair is formed.
+    """
+    here, names = items.ascending, groups.names
+    if groups.code.size == here.n_queries:
+        whole = totals(here)
+        return {name: whole.times(groups.code == k) for k, name in enumerate(names)}
+    marked = replace(here, group=groups.code[here.rows])
+    # The groups of a rule go with the rows, too.
+    fitted = None if here.group is None else here.group[np.argsort(here.rows)]
+
+    @cache
+    def of(*which: int) -> PairTotals:
+        some = marked.of_groups(*which)
+        group = None if fitted is None else fitted[some.rows]
+        found = totals(replace(some, group=group))
+        return found.of_queries(slice(here.n_queries))
+
+    def between(one: int, other: int) -> PairTotals:
+        return of(one) if one == other else of(one, other).less(of(one), of(other))
+
+    cells = combinations_with_replacement(range(len(names)), 2)
+    return {(names[one], names[other]): between(one, other) for one, other in cells}
 
 
 class LossTables(NamedTuple):
@@ -470,16 +513,42 @@ def risk_engine(model: TieModel, loss: FloatArray, items: Scores) -> RiskEngine:
     )
 
 
+class Bound(NamedTuple):
+    """The number that a rule promises to keep, for the verdict of a report.
+
+    Attributes
+    ----------
+    what : {"discordance", "selective risk", "coverage"}
+        The quantity; of the coverage the bound is the least, of the others the most.
+    limit : float
+    weighting : {"queries", "pairs"}
+        What counts alike.
+
+    Examples
+    --------
+    >>> from skrank_abstain.selection import Bound
+    >>> Bound("coverage", 0.7, "pairs").limit
+    0.7
+    """
+
+    what: str
+    limit: float
+    weighting: str
+
+
 class RuleText(NamedTuple):
-    """A rule in the words of a report.
+    r"""A rule in the words of a report.
 
     Attributes
     ----------
     done : str
         How the threshold was set; completes "a pair is decided if its conditional
         risk is at most 0.3 (...)".
-    promised : str, default="The threshold is an estimate. ..."
-        What holds for new queries, and what does not.
+    promised : str, default="NOTHING IS PROMISED about errors: ..."
+        What holds for new queries, and what does not: a sentence for everybody, with
+        which the report begins, and after each ``"\n- "`` a detail.
+    bound : Bound, default=None
+        What observed numbers are held against.
 
     Examples
     --------
@@ -490,9 +559,10 @@ class RuleText(NamedTuple):
 
     done: str
     promised: str = (
-        "The threshold is an estimate. It targets the coverage or the cost; it "
-        "does not guarantee an accuracy."
+        "NOTHING IS PROMISED about errors: the threshold is an estimate, which targets "
+        "the coverage or the cost; it does not guarantee an accuracy."
     )
+    bound: Bound | None = None
 
 
 class Rule(Value, ABC):

@@ -31,6 +31,7 @@ from skrank_abstain.concentration import (
 )
 from skrank_abstain.selection._calibration import (
     FEWEST_QUERIES,
+    Bound,
     Calibration,
     Rule,
     RuleText,
@@ -264,6 +265,7 @@ class GuaranteedCoverage(Rule):
             f"{promised}; the accuracy is estimated, not guaranteed. On the "
             f"calibration queries the coverage is {by_query:.4f}, each query counting "
             f"alike, and {by_pair:.4f}, each pair counting alike.",
+            Bound("coverage", self.coverage, self.weighting),
         )
 
 
@@ -466,7 +468,7 @@ class CertifiedRisk(Rule):
         return both_ways(totals.discordant, totals.unlike, totals.pairs - totals.tied)
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
-        bound, sure, what = f"{self.max_risk:g}", f"{1 - self.delta:g}", self._what
+        bound, what = f"{self.max_risk:g}", self._what
         n_tuning = 0 if calibration.tuning is None else calibration.tuning.n_queries
         tested = (
             f"\n- test: betting with max_risk = {bound} and delta = "
@@ -474,12 +476,11 @@ class CertifiedRisk(Rule):
             f"({calibration.items.n_pairs} pairs) that were used for nothing else; "
             f"{n_tuning} others fitted the tie model and chose where the search starts"
         )
-        if self.delta >= 0.5:
-            tested += "\n- WARNING: with this delta the bound may fail as often as not"
-        counts = calibration.group_counts()
+        counts, where = calibration.group_counts(), ""
         if None not in counts:
             listed = ", ".join(f"{name} ({n} queries)" for name, n in counts.items())
             tested += f"\n- groups: {listed}; the bound is for each of them at once"
+            where = f", in each group by itself ({', '.join(map(str, counts))})"
         alike = "pair" if self.weighting == "pairs" else "query"
         if self.largest_query is not None:
             most = self.largest_query
@@ -491,26 +492,28 @@ class CertifiedRisk(Rule):
         region = calibration.engine.below(threshold, self._margin_of)
         by_query, by_pair, _ = self._on_calibration(calibration, region)
         meaning = (
-            f"the mean loss of the decided pairs (loss {name_of_loss(calibration.loss)}"
+            f"Of the decided pairs that differ, at most {100 * self.max_risk:g} % are "
+            "in the wrong order (the discordance; a coin: 50 %)"
         )
-        if (coin := self._coin(calibration)) <= self.max_risk:
-            meaning += "; A COIN KEEPS THIS BOUND, so that orders may be worth nothing"
-        meaning += f"; a coin that orders every certification pair has {coin:.4f})"
-        if self.bound == "discordance":
+        if self.bound == "loss":
             meaning = (
-                "of the decided pairs that truly differ, the share in the wrong order "
-                "(a tie called on such a pair counts one half; a coin has 0.5)"
+                "The selective risk, which is the mean loss of the decided pairs (loss "
+                f"{name_of_loss(calibration.loss)}), is at most {bound}; a coin that "
+                f"orders every certification pair has {self._coin(calibration):.4f}"
             )
+            if self._coin(calibration) <= self.max_risk:
+                meaning += (
+                    ": A COIN KEEPS THIS BOUND, so that orders may be worth nothing"
+                )
         return RuleText(
-            f"certified: {what} at most {bound} with a probability of at least {sure}, "
-            f"each {alike} counting alike",
-            f"CERTIFIED. With a probability of at least {sure}, over the draw of the "
-            f"certification queries, the {what} on new queries is at most {bound}: "
-            f"{meaning}, each {alike} counting alike.{tested}"
+            f"certified: {what} at most {bound}, each {alike} counting alike",
+            f"CERTIFIED. {meaning}. This is promised for new queries from the source "
+            f"of the {calibration.items.n_queries} certification queries{where}, each "
+            f"{alike} counting alike. It fails with a probability of at most "
+            f"{100 * self.delta:g} %, over the draw of these queries.{tested}"
             f"\n- on the certification queries the {what} was {by_query:.4f}, each "
-            f"query counting alike, and {by_pair:.4f}, each pair counting alike"
-            f"\n- on labelled data see the row of the {what} in which each {alike} "
-            "counts alike; others may lie on the other side of the bound",
+            f"query counting alike, and {by_pair:.4f}, each pair counting alike",
+            Bound(what, float(self.max_risk), self.weighting),
         )
 
 

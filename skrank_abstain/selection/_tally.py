@@ -7,7 +7,7 @@ regions treat alike. Totals, profile, coverage and tables of losses are sums ove
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -52,6 +52,11 @@ class PairTotals:
     coin_loss, tie_loss : ndarray, float64
         What the accepted pairs would have lost had a coin ordered each of them, or had
         each been called a tie: yardsticks of ``loss``.
+    by_group : dict or None
+        Where ``evaluate`` got ``groups``, the totals of each by name. If these vary
+        within queries, the totals of the pairs of each two groups by two names, in the
+        order of their texts. All over the same queries, with zeros where a query has
+        no such pair.
 
     Examples
     --------
@@ -79,6 +84,8 @@ class PairTotals:
     loss_all: FloatArray
     coin_loss: FloatArray
     tie_loss: FloatArray
+    # No field: sums go over the fields.
+    by_group: ClassVar[dict[Any, PairTotals] | None] = None
 
     @classmethod
     def of_decisions(
@@ -126,9 +133,20 @@ class PairTotals:
         -------
         totals : PairTotals
         """
-        return PairTotals(
-            **{each.name: getattr(self, each.name)[queries] for each in fields(self)}
-        )
+        return PairTotals(*(column[queries] for column in self._columns()))
+
+    def times(self, weight: Any) -> PairTotals:
+        """Return the totals of queries that count by a weight, (n_queries,)."""
+        return PairTotals(*(column * weight for column in self._columns()))
+
+    def less(self, *parts: PairTotals) -> PairTotals:
+        """Return the totals without those of some parts of each query's pairs."""
+        rest = zip(self._columns(), *(part._columns() for part in parts), strict=True)
+        return PairTotals(*(whole - sum(others) for whole, *others in rest))
+
+    def _columns(self) -> list[FloatArray]:
+        """Return the arrays of shape (n_queries,)."""
+        return [getattr(self, each.name) for each in fields(self)]
 
     def __repr__(self) -> str:
         return (

@@ -83,9 +83,8 @@ def test_report_reads_like_a_page(model, data):
     page = ranker.report(data.data, data.target, qid=data.qid)
     totals = ranker.evaluate(data.data, data.target, qid=data.qid)
     assert page.startswith("# CostAbstainer: report\n")
-    assert (
-        f"| selective accuracy: decided pairs right | {totals.accuracy:.4f} |" in page
-    )
+    risk = "selective risk: share of decided pairs wrong"
+    assert f"| {risk} | {totals.selective_risk:.4f} |" in page
     assert "used as it was given" in page
     assert "GradedRelevance(), slope_ = " in page
     assert "price of one abstention" in page
@@ -121,9 +120,9 @@ def test_report_says_what_always_answering_a_tie_would_have_given(model, data):
     truth = pair_labels(data.target, decisions.left, decisions.right)
     page = ranker.report(data.data, data.target, qid=data.qid)
     yardstick = (truth == 0)[decisions.accepted].mean()
-    assert f"had each decided pair been called a tie | {yardstick:.4f} |" in page
-    ties = (decisions.label == 0)[decisions.accepted].mean()
-    assert f"decided pairs answered with a tie | {ties:.4f} |" in page
+    assert f"had each been called a tie | {1 - yardstick:.4f} |" in page
+    ties = (decisions.label == 0)[decisions.accepted].sum()
+    assert f" by an order, {ties} by a tie; " in page
 
 
 @pytest.mark.filterwarnings("ignore:.*of this report were in")

@@ -83,7 +83,10 @@ def test_the_rule_of_fit_is_described_with_a_warning(ranker, later, got):
     ranker.set_params(**later)
     for each in (ranker, pickle.loads(pickle.dumps(ranker))):
         with pytest.warns(UserWarning, match=f"the threshold is that of {got}"):
-            assert undated_report(each) == text
+            lines = undated_report(each).splitlines()
+        [doubt] = [line for line in lines if "Parameters were set after fit" in line]
+        lines.remove(doubt)
+        assert lines == text.splitlines()
         with pytest.warns(UserWarning, match=f"the threshold is that of {got}"):
             review = each.review(**DAY)
         accepted = reviewed.decisions.accepted

@@ -143,8 +143,8 @@ def test_parameters_set_after_fit_change_nothing_and_are_named(
     assert ranker.score(**named(*new)) == score
     with pytest.warns(UserWarning, match=rf"Parameters were set after fit.*{got}"):
         after = ranker.report(**named(*new))
-    assert "\n## Warnings\n\n- parameters were set after fit" in after
-    assert before.split("## In short")[1] == after.split("## In short")[1]
+    assert "\n## Warnings\n\n- Parameters were set after fit" in after
+    assert before.split("## Data")[1] == after.split("## Data")[1]
 
 
 def test_rows_that_fit_got_are_found(rankers, past):

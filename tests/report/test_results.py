@@ -174,9 +174,9 @@ def test_a_day_without_labels(known, new, tie_model, loss):
     n, orders = len(decisions), decisions.decided_order.sum()
     ties = decisions.decided_tie.sum()
     share = f"{100 * decisions.coverage:.1f} %"
+    assert "NO LABELS WERE GIVEN: nothing about correctness was measured on" in page
     assert (
-        "## In short\n\n- NO LABELS WERE GIVEN: nothing about correctness was measured "
-        f"on these data\n- {orders + ties} of {n} pairs are decided ({share}): "
+        f"- {orders + ties} of {n} pairs are decided ({share}): "
         f"{orders} by an order, {ties} by a tie; {n - orders - ties} are left to a "
         "person\n"
     ) in page
@@ -242,26 +242,28 @@ def test_each_group_by_its_own_pairs(ranker, new):
     truth = pair_labels(y, decisions.left, decisions.right)
     lost = (truth != 0) & (decisions.label != truth)
     wrong = (truth != 0) & (decisions.label == -truth)
-    queries = np.unique(qid)
 
-    def cell(part, whole):
-        sums = [[some[decisions.qid == q].sum() for q in own] for some in (part, whole)]
+    def cell(part, whole, among):
+        # Queries without such pairs have no say.
+        used = np.unique(decisions.qid[among])
+        sums = [
+            [some[decisions.qid == q].sum() for q in used] for some in (part, whole)
+        ]
         low, high = ratio_interval(*sums)
         value = sum(sums[0]) / sum(sums[1])
         return f"{value:.3f} ({max(low, 0):.3f} to {min(high, 1):.3f})"
 
     for name, rest in [("north", 0), ("south", 1), ("east", 2)]:
-        own = queries[queries % 3 == rest]
-        mine = decisions.qid % 3 == rest
+        mine, unlike = decisions.qid % 3 == rest, truth != 0
         order, accepted = decisions.decided_order, decisions.accepted
-        counts = [own.size, mine.sum(), order[mine].sum()]
+        counts = [np.unique(decisions.qid[mine]).size, mine.sum(), order[mine].sum()]
         counts.append(decisions.decided_tie[mine].sum())
         [cells] = rows_of(page, name)
         assert cells[1:5] == [str(count) for count in counts]
         assert cells[5:] == [
-            cell(accepted, np.ones(mine.size)),
-            cell(accepted & lost, accepted),
-            cell(order & wrong, order),
+            cell(accepted, np.ones(mine.size), mine),
+            cell(accepted & wrong, accepted & unlike, mine & unlike),
+            cell(accepted & lost, accepted, mine),
         ]
         assert rows_of(unlabelled, name) == [cells[:6]]
     assert "By group" not in ranker.report(X, y, qid=qid)
@@ -279,10 +281,9 @@ def test_a_yardstick_stands_beside_what_is_lost(known, new, loss):
     tie = matrix[1, seen + 1].mean()
     coin = (matrix[0, seen + 1] + matrix[2, seen + 1]).mean() / 2
     assert totals.yardstick == pytest.approx(min(tie, coin))
-    what = "had a coin ordered" if coin < tie else "had each decided pair been called"
-    [cells] = rows_of(page, f"the same, {what}")
-    value = 1 - tie if loss == "zero_one" else min(tie, coin)
-    assert cells[1] == f"{value:.4f}"
+    what = "had a coin ordered" if coin < tie else "had each been called"
+    [cells] = rows_of(page, f"selective risk, {what}")
+    assert cells[1] == f"{min(tie, coin):.4f}"
     order = decisions.accepted & (truth != 0)
     right = np.where(decisions.label == 0, 0.5, decisions.label == truth)[order]
     assert totals.concordance == pytest.approx(right.mean())
@@ -293,18 +294,16 @@ def test_a_yardstick_stands_beside_what_is_lost(known, new, loss):
         assert coin < tie
         spent = matrix[decisions.label + 1, truth + 1]
         for name, pairs in (
-            ("loss per decided pair", decisions.accepted),
-            ("loss per pair if every pair were decided", decisions.risk > -1),
-            ("loss per pair the model would have had on", ~decisions.accepted),
+            ("selective risk: loss per decided pair", decisions.accepted),
+            ("selective risk, were every pair decided", decisions.risk > -1),
+            ("risk of the deferred pairs, were they", ~decisions.accepted),
         ):
-            [cells] = rows_of(page, name)
+            cells = rows_of(page, name)[0]
             assert cells[1] == f"{spent[pairs].mean():.4f}"
 
 
 def test_groups_are_checked(ranker, new):
     X, y, qid = new.data, new.target, new.qid
-    with pytest.raises(ValueError, match="groups must be the same for all items"):
-        ranker.report(X, y, qid=qid, groups=np.arange(y.size))
     with pytest.raises(ValueError, match="groups must"):
         ranker.report(X, y, qid=qid, groups=[1, 2])
 
@@ -314,7 +313,7 @@ def test_a_group_without_pairs_is_undefined(ranker, new):
     kind = np.where(lonely[new.qid], "lonely", "others")
     page = ranker.report(new.data, new.target, qid=new.qid, groups=kind)
     assert rows_of(page, "lonely") == [
-        ["lonely", str(lonely.sum()), "0", "0", "0", *["undefined"] * 3]
+        ["lonely", "0", "0", "0", "0", *["undefined"] * 3]
     ]
 
 
@@ -369,12 +368,12 @@ def test_pairs_of_rows_have_groups_and_days_without_labels():
     language = np.array(["en", "fr"])[np.arange(200) % 2]
     page = classifier.report(X[300:], y[300:], groups=language)
     label, accepted = classifier.predict(X[300:]), ~classifier.abstain(X[300:])
-    right = accepted & (label == y[300:])
+    lost = accepted & (label != y[300:])
     for k, name in enumerate(["en", "fr"]):
         [cells] = rows_of(page, name)
         counts = [100, 100, accepted[k::2].sum(), 0]
         assert cells[1:5] == [str(count) for count in counts]
-        assert cells[6].startswith(f"{right[k::2].sum() / counts[2]:.3f} (")
+        assert cells[6].startswith(f"{lost[k::2].sum() / counts[2]:.3f} (")
     assert "- loss: each wrong answer costs 1" in page
     wrong, risk = label != y[300:], classifier.conditional_risk(X[300:])
     [cells] = rows_of(page, "AURC: mean over all coverages of the share of decided")
@@ -400,8 +399,8 @@ def test_what_casts_doubt_on_a_report_stands_first(known, new):
     n_ties, n = decisions.decided_tie.sum(), decisions.accepted.sum()
     assert n_ties >= 0.95 * n > 0
     page = ties.report(X, y, qid=new.qid)
-    assert f"## Warnings\n\n- {n_ties} of {n} decided pairs are called a tie: " in page
-    assert page.index("## Warnings") < page.index("## In short")
+    assert f"\n- {n_ties} of {n} decided pairs are called a tie: " in page
+    assert page.index("## Verdict") < page.index("## Warnings") < page.index("## Data")
     assert "- loss: [[0.0, 5.0, 9.0], [1.0, 0.0, 1.0], [9.0, 5.0, 0.0]], a row " in page
     with pytest.warns(UserWarning, match="No threshold could be certified"):
         silent = RiskControlledRanker(Ridge(), max_risk=0.001, random_state=0).fit(
@@ -409,8 +408,12 @@ def test_what_casts_doubt_on_a_report_stands_first(known, new):
         )
     few = new.qid < 20
     page = silent.report(X[few], y[few], qid=new.qid[few])
-    assert "## Warnings\n\n- no pair is decided\n- queries with pairs: " in page
-    assert "of the decided" not in page  # there are none
+    doubts = page.split("## Warnings\n\n")[1].split("\n\n")[0].splitlines()
+    assert doubts[0].startswith("- No threshold could be certified for max_risk=0.001")
+    assert doubts[1] == "- no pair is decided"
+    assert doubts[2].startswith("- queries with pairs: ")
+    verdict = page.split("## Verdict\n\n")[1].split("\n\n")[0]
+    assert verdict == "NOT CERTIFIED. Nothing is decided, so nothing is promised."
 
 
 def test_levels_are_no_more_than_the_risks_that_occur(monkeypatch, ranker, new):

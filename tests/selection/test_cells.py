@@ -228,16 +228,17 @@ def test_the_display_of_two_groups_draws_their_pairs():
     ranker = FITTED["graded_relevance"]
     pairs = ranker.predict_pairs(X, qid=qid)
     cell = cell_of(pairs, X.sex.to_numpy())
+    display = CoverageDisplay.from_estimator(
+        ranker, X, None, qid=qid, coverages=[0.6, 1.0], groups=X.sex
+    )
     for a, b in CELLS:
         [point] = ranker.operating_points(X, y, qid=qid, coverages=[0.6], groups=(b, a))
         assert point.totals.coverage == pytest.approx(
             pairs.accepted[cell == a + b].mean()
         )
-        display = CoverageDisplay.from_estimator(
-            ranker, X, None, qid=qid, coverages=[0.6, 1.0], groups=(a, b)
-        )
-        np.testing.assert_allclose(display.coverage, [point.totals.coverage, 1])
-        assert display.name == f"{a}, {b}"
+        shown = display.by_group[a, b]
+        np.testing.assert_allclose(shown.coverage, [point.totals.coverage, 1])
+        assert shown.name == f"{a}, {b}"
     plt.close("all")
     for wrong in (("f", "q"), ("f",)):
         with pytest.raises(ValueError, match="groups must be two of those of fit"):

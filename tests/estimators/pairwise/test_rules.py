@@ -96,7 +96,8 @@ def test_many_equal_scores_without_ties_are_left_everywhere():
     totals = classifier.evaluate(X, y)
     assert totals.accuracy == pytest.approx(np.mean(classifier.predict(X) == y))
     assert totals.answered_tie.sum() == 0
-    assert f"decided pairs right | {totals.accuracy:.4f} |" in classifier.report(X, y)
+    page = classifier.report(X, y)
+    assert f"decided pairs wrong | {1 - totals.accuracy:.4f} |" in page
 
 
 def test_equal_scores_are_abstained_on_and_counted_so_near_the_cut():
@@ -127,13 +128,13 @@ def test_report(ties):
         "- calibrated on 600 pairs of 60 queries\n",
         "(the 0.5 quantile of the calibration risks)\n",
         f"| coverage: share of pairs decided | {totals.coverage:.4f} | ",
-        f"| selective accuracy: decided pairs right | {totals.accuracy:.4f} | ",
+        f"share of decided pairs wrong | {1 - totals.accuracy:.4f} | ",
         "| AURC: mean over all coverages of the ",
     ):
         assert line in report
     alone = PairwiseRankerClassifier(SCORER, coverage=0.5).fit(X, y).report(X, y)
     assert "- 600 pairs, each taken for a query of its own: no qid was given" in alone
-    assert f"decided pairs right | {totals.accuracy:.4f} | " in alone
+    assert f"decided pairs wrong | {1 - totals.accuracy:.4f} | " in alone
 
 
 @pytest.mark.parametrize("per_query", [10, 300])

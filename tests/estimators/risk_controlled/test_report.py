@@ -1,7 +1,5 @@
 """The page of a risk-controlled ranker."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from estimators.risk_controlled.certifying import (
@@ -17,7 +15,7 @@ from scipy import stats
 
 from skrank_abstain import BALToR
 from skrank_abstain.concentration import ratio_interval
-from skrank_abstain.metrics import augrc_loss, aurc_loss
+from skrank_abstain.metrics import aurc_loss
 from skrank_abstain.pairs import pair_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore:max_risk=.* promises next to nothing")
@@ -28,13 +26,19 @@ def test_report(ranker, data):
     X, y, qid = data
     page = ranker.report(X, y, qid=qid)
     assert page.startswith("# RiskControlledRanker: report\n")
-    assert (
-        "certified: selective risk at most 0.36 with a probability of at least" in page
-    )
+    assert "(certified: selective risk at most 0.36, each query counting alike)" in page
     assert f"at most {ranker.threshold_:.6g}" in page
     assert "does not guarantee" not in page
-    assert "- CERTIFIED. With a probability of at least 0.9, over the draw" in page
-    assert "the selective risk on new queries is at most 0.36: " in page
+    promise = page.split("## Verdict\n\n")[1]
+    assert promise.startswith(
+        "CERTIFIED. The selective risk, which is the mean loss of the decided pairs "
+    )
+    assert " is at most 0.36; a coin that orders every certification pair has " in page
+    assert (
+        f"promised for new queries from the source of the {ranker.n_queries_} "
+        "certification queries, each query counting alike. It fails with a probability "
+        "of at most 10 %, over the draw of these queries. Observed in "
+    ) in page
     assert (
         "- test: betting with max_risk = 0.36 and delta = 0.1, on "
         f"{ranker.n_queries_} certification queries ({ranker.n_pairs_} pairs) that "
@@ -60,7 +64,7 @@ def test_a_delta_that_was_meant_as_the_confidence_is_on_the_page(
     else:
         ranker.fit(X, y, qid=qid)
     page = ranker.report(X, y, qid=qid)
-    assert ("- WARNING: with this delta the bound may fail" in page) == warns
+    assert (f"- delta={delta} promises" in page) == warns
 
 
 def cells(page, start):
@@ -89,45 +93,40 @@ def test_report_estimates_the_risk_that_is_bounded(loss, model, data):
     accepted, spent = recompute(ranker, data, queries, [ranker.threshold_], matrix)
     spent *= matrix.max()
     what = "share of decided pairs wrong" if loss == "zero_one" else "loss per decided"
-    value, interval = cells(page, f"selective risk: {what}")
+    risk = f"selective risk: {what}{' pair' * (loss != 'zero_one')}"
+    value, interval = cells(page, f"{risk}, each query")
     assert value == pytest.approx(spent.mean() / accepted.mean(), abs=5.1e-5)
     expected = ratio_interval(spent[:, 0], accepted[:, 0])
     np.testing.assert_allclose(interval, expected, atol=5.1e-5)
-    value, interval = cells(page, "coverage, each query counting alike")
+    value, interval = cells(page, "coverage: share of pairs decided, each query")
     assert value == pytest.approx(accepted.mean(), abs=5.1e-5)
     t = stats.t.interval(0.95, queries.size - 1, value, stats.sem(accepted[:, 0]))
     np.testing.assert_allclose(interval, t, atol=1.1e-4)
-    assert ("excess AURC" in page) == (loss == "zero_one")
 
 
 @pytest.mark.filterwarnings("ignore:.*of this report were in")
-def test_report_has_the_areas(ranker, data):
+def test_report_has_the_area_under_the_curve(ranker, data):
     X, y, qid = data
     page = ranker.report(X, y, qid=qid)
     pairs = ranker.predict_pairs(X, qid=qid)
     truth = pair_labels(y, pairs.left, pairs.right)
-    for name, area in (
-        ("AURC", aurc_loss),
-        ("AUGRC", augrc_loss),
-        ("excess AURC", partial(aurc_loss, excess=True)),
-    ):
-        value, (low, high) = cells(page, f"{name}:")
-        exact = area(
-            truth,
-            pairs.label,
-            # Equal up to rounding: one cell, one risk.
-            pairs.risk.round(12),
-            loss="misranking",
-            qid=pairs.qid,
-            interval="bootstrap",
-            n_resamples=300,
-            random_state=0,
-        )
-        assert value == pytest.approx(exact.value, abs=5.1e-5)
-        # Other resamples, and pairs between two of 200 levels count as equal.
-        width = exact.high - exact.low
-        assert low == pytest.approx(exact.low, abs=0.15 * width)
-        assert high == pytest.approx(exact.high, abs=0.15 * width)
+    value, (low, high) = cells(page, "AURC:")
+    exact = aurc_loss(
+        truth,
+        pairs.label,
+        # Equal up to rounding: one cell, one risk.
+        pairs.risk.round(12),
+        loss="misranking",
+        qid=pairs.qid,
+        interval="bootstrap",
+        n_resamples=300,
+        random_state=0,
+    )
+    assert value == pytest.approx(exact.value, abs=5.1e-5)
+    # Other resamples, and pairs between two of 200 levels count as equal.
+    width = exact.high - exact.low
+    assert low == pytest.approx(exact.low, abs=0.15 * width)
+    assert high == pytest.approx(exact.high, abs=0.15 * width)
 
 
 @pytest.mark.filterwarnings("ignore:.*of this report were in")
@@ -137,6 +136,7 @@ def test_report_of_groups(model, data, groups):
     north, south = (ranker.n_group_queries_[name] for name in ("north", "south"))
     assert f"- groups: north ({north} queries), south ({south} queries); " in page
     assert "each of them at once" in page
+    assert "certification queries, in each group by itself (north, south), " in page
 
 
 @pytest.mark.filterwarnings("ignore:.*of this report were in")
@@ -145,7 +145,7 @@ def test_report_of_queries_without_pairs(ranker, data):
     X, y, qid = data
     rows = qid % 17 == 0  # of one item each
     page = ranker.report(X[rows], y[rows], qid=qid[rows])
-    assert page.count("| undefined | undefined |") == 14
+    assert page.count("| undefined | undefined |") == 12
 
 
 @pytest.mark.filterwarnings("ignore:.*of this report were in")

@@ -1,0 +1,149 @@
+"""Groups that vary within queries, for rankers that know of none."""
+
+from itertools import combinations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.covariance import EllipticEnvelope
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
+
+from skrank_abstain import BALToR
+from skrank_abstain.concentration import paired_ratio_test
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.displays import CoverageDisplay
+
+KNOWN = make_ranking(n_queries=100, random_state=0)
+NEW = make_ranking(n_queries=80, n_items=(1, 12), random_state=2)
+SEX = np.array(["m", "f", "x"])[np.random.default_rng(0).integers(3, size=NEW.qid.size)]
+CELLS = [("f", "f"), ("f", "m"), ("f", "x"), ("m", "m"), ("m", "x"), ("x", "x")]
+
+
+def with_column(data):
+    return np.column_stack([data.data, data.data[:, 0] > 0.5])
+
+
+RANKERS = {
+    "plain": {},
+    "drawn": {
+        "estimator": DecisionTreeRegressor(max_leaf_nodes=4, random_state=0),
+        "boundary": "randomize",
+        "loss": "zero_one",
+        "calibration_size": 0.25,
+    },
+    "novel": {
+        "novelty": EllipticEnvelope(support_fraction=1.0),
+        "novelty_level": 0.2,
+        "coverage": 0.4,
+    },
+    "groups of its own": {"groups": -1},
+}
+
+
+@pytest.mark.parametrize("kind", RANKERS)
+def test_pairs_of_two_groups_are_those_that_are_decided_one_by_one(kind):
+    params = {"estimator": Ridge(), "coverage": 0.6, "random_state": 0} | RANKERS[kind]
+    own = "groups" in params
+    X, Z = (with_column(each) if own else each.data for each in (KNOWN, NEW))
+    ranker = BALToR(**params).fit(X, KNOWN.target, qid=KNOWN.qid)
+    y, qid = NEW.target, NEW.qid
+    weight = np.linspace(1, 2, y.size)
+    totals = ranker.evaluate(Z, y, qid=qid, sample_weight=weight, groups=SEX)
+    made = ranker.predict_pairs(Z, qid=qid)
+    two = np.sort([SEX[made.left], SEX[made.right]], axis=0)
+    assert [*totals.by_group] == CELLS
+    for (one, other), part in totals.by_group.items():
+        here = (two[0] == one) & (two[1] == other)
+        pairs = np.column_stack([made.left, made.right])[here]
+        expected = ranker.evaluate(Z, y, qid=qid, sample_weight=weight, pairs=pairs)
+        for name, column in vars(expected).items():
+            np.testing.assert_allclose(getattr(part, name), column, atol=1e-9)
+    assert ranker.evaluate(Z, y, qid=qid, sample_weight=weight).by_group is None
+
+
+@pytest.fixture(scope="module")
+def ranker():
+    ranker = BALToR(Ridge(), coverage=0.6, random_state=0)
+    return ranker.fit(KNOWN.data, KNOWN.target, qid=KNOWN.qid)
+
+
+def test_groups_of_queries_are_zero_in_the_queries_of_others(ranker):
+    site = np.array(["north", "south"])[NEW.qid % 2]
+    totals = ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid, groups=site)
+    whole = ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid).accepted
+    queries = np.unique(NEW.qid)
+    assert [*totals.by_group] == ["north", "south"]
+    for k, part in enumerate(totals.by_group.values()):
+        np.testing.assert_array_equal(part.accepted, whole * (queries % 2 == k))
+
+
+def test_the_report_has_a_row_for_each_two_groups_and_the_largest_gap(ranker):
+    page = ranker.report(NEW.data, NEW.target, qid=NEW.qid, groups=SEX)
+    table = page.split("## By group\n\n")[1].split("\n\n## ")[0].splitlines()[2:]
+    rows = [line.strip("| ").split(" | ") for line in table if line.startswith("|")]
+    by_group = ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid, groups=SEX).by_group
+    assert [row[0] for row in rows[2:-2]] == [", ".join(two) for two in by_group]
+    for row, part in zip(rows[2:-2], by_group.values(), strict=True):
+        assert row[1:3] == [f"{(part.pairs > 0).sum()}", f"{part.pairs.sum():.0f}"]
+        assert row[5].startswith(f"{part.coverage:.3f} (")
+        assert row[6].startswith(f"{part.discordance:.3f} (")
+        assert row[7].startswith(f"{part.selective_risk:.3f} (")
+    most, least = (f(by_group, key=lambda k: by_group[k].coverage) for f in (max, min))
+    a, b = by_group[most], by_group[least]
+    some = (a.pairs > 0) | (b.pairs > 0)
+    found = paired_ratio_test(
+        *(column[some] for column in (a.accepted, a.pairs, b.accepted, b.pairs)),
+        confidence=1 - 0.05 / len([*combinations(CELLS, 2)]),
+    )
+    value, low, high = (f"{each:.3f}" for each in found[:3])
+    assert rows[-2][0::5] == ["largest gap", f"{value} ({low} to {high})"]
+    assert rows[-1][0::5] == ["between", f"{', '.join(most)} over {', '.join(least)}"]
+
+
+def test_the_interval_of_the_largest_gap_covers_it():
+    # Three groups are decided with the same probability in truth: any gap is 0, and the
+    # largest one found must cover 0 in 95 of 100 draws.
+    random, covered, n_draws = np.random.default_rng(0), 0, 400
+    from skrank_abstain.report._shares import _largest_gap
+    from skrank_abstain.selection import PairTotals
+
+    class Data:
+        weighting = "pairs"
+
+        def share(self, what, totals):
+            return totals.coverage, 0, 0
+
+    for _ in range(n_draws):
+        # The chance to be decided differs between queries, and groups share it.
+        chance = random.beta(3, 2, size=100)
+        parts = []
+        for name in "abc":
+            pairs = random.integers(0, 12, size=100).astype(float)
+            accepted = random.binomial(pairs.astype(int), chance).astype(float)
+            parts.append((name, PairTotals(pairs, accepted, *[0 * pairs] * 11)))
+        cell, _ = _largest_gap(Data(), "coverage", parts)
+        low, high = cell.split(" (")[1].rstrip(")").split(" to ")
+        covered += float(low) <= 0 <= float(high)
+    # Three standard errors of .011 below .95; Bonferroni errs on the safe side.
+    assert covered / n_draws > 0.95 - 3 * 0.011
+
+
+def test_the_display_draws_a_curve_for_each_two_groups(ranker):
+    display = CoverageDisplay.from_estimator(
+        ranker, NEW.data, qid=NEW.qid, groups=SEX, coverages=[0.3, 0.6]
+    )
+    y = np.zeros(NEW.qid.size)
+    totals = ranker.evaluate(NEW.data, y, qid=NEW.qid, groups=SEX).by_group
+    assert [*display.by_group] == CELLS
+    for key, each in display.by_group.items():
+        assert each.coverage[1] == pytest.approx(totals[key].coverage)
+        assert each.ax_ is display.ax_
+        assert each.name == ", ".join(key)
+    assert display.name == "BALToR"
+    plt.close("all")
+
+
+def test_groups_do_not_go_with_pairs(ranker):
+    with pytest.raises(ValueError, match="groups must be None with pairs"):
+        ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid, pairs=[[0, 1]], groups=SEX)
