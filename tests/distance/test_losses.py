@@ -192,10 +192,10 @@ def test_misranking_by_definition(problem, data):
     ):
         labels = labels.astype(float)
         expected = by_hand(loss, labels, s, every)
-        assert function(labels, s, qid) == pytest.approx(expected, abs=1e-12)
-        assert function(labels, s, qid, pairs=every) == pytest.approx(expected)
+        assert function(labels, s, qid=qid) == pytest.approx(expected, abs=1e-12)
+        assert function(labels, s, qid=qid, pairs=every) == pytest.approx(expected)
         expected = by_hand(loss, labels, s, some)
-        assert function(labels, s, qid, pairs=some) == pytest.approx(expected)
+        assert function(labels, s, qid=qid, pairs=some) == pytest.approx(expected)
 
 
 @given(
@@ -238,7 +238,7 @@ def test_pairs_with_labels_by_definition(problem, data, gamma):
     def loss(arguments, pair_labels):
         options = {"pairs": some, "pair_labels": pair_labels}
         if gamma is None:
-            return pairwise_misranking_loss(arguments, s, qid, **options)
+            return pairwise_misranking_loss(arguments, s, qid=qid, **options)
         options |= {"gamma": gamma, "cost": 0.3, "norm": 1}
         return pairwise_abstention_loss(arguments, s, X, qid, **options)
 
@@ -376,8 +376,8 @@ def test_drawn_pairs():
     ]
     assert drawn[0] == drawn[1] != drawn[2]
     assert drawn[0] == pytest.approx(exact, abs=4 * 0.5 / 200)
-    exact = pairwise_misranking_loss(y, s, qid)
-    found = pairwise_misranking_loss(y, s, qid, n_pairs=40_000, random_state=0)
+    exact = pairwise_misranking_loss(y, s, qid=qid)
+    found = pairwise_misranking_loss(y, s, qid=qid, n_pairs=40_000, random_state=0)
     assert found == pytest.approx(exact, abs=4 * 0.5 / 200)
 
 
@@ -405,7 +405,7 @@ def test_equality_up_to_rounding_is_near():
 @pytest.mark.parametrize("function", MISRANKING)
 def test_no_pair_is_undefined(function):
     with pytest.warns(UndefinedMetricWarning, match="misranking loss is undef"):
-        assert np.isnan(function([1, 0], [1, 2], ["a", "b"]))
+        assert np.isnan(function([1, 0], [1, 2], qid=["a", "b"]))
     with pytest.warns(UndefinedMetricWarning):
         assert np.isnan(function([1, 0], [1, 2], pairs=[]))
     with pytest.warns(UndefinedMetricWarning):
@@ -616,13 +616,15 @@ def test_pairs_with_labels(name, problem, data, gamma):
         change = label * float(NAMES[name].derivative(margin))
         slope[[i, j]] += change, -change
     found, gradient = pairwise_surrogate_loss(
-        None, s, qid, pair_labels=labels, **options
+        None, s, qid=qid, pair_labels=labels, **options
     )
     assert found == pytest.approx(total / len(some), rel=1e-9)
     np.testing.assert_allclose(gradient, slope / len(some), rtol=1e-9, atol=1e-12)
     of_relevance = [1 if y[i] > y[j] else -1 for i, j in some]
-    found = pairwise_surrogate_loss(None, s, qid, pair_labels=of_relevance, **options)
-    expected = pairwise_surrogate_loss(y, s, qid, **options)
+    found = pairwise_surrogate_loss(
+        None, s, qid=qid, pair_labels=of_relevance, **options
+    )
+    expected = pairwise_surrogate_loss(y, s, qid=qid, **options)
     assert found[0] == expected[0]
     np.testing.assert_array_equal(found[1], expected[1])
 
@@ -663,9 +665,9 @@ def test_blocks_change_nothing(monkeypatch):
     labels = rng.choice([-1, 1], len(pairs))
 
     def losses():
-        yield pairwise_surrogate_loss(y, s, qid, **options)
+        yield pairwise_surrogate_loss(y, s, qid=qid, **options)
         labelled = {"pairs": pairs, "pair_labels": labels}
-        yield pairwise_surrogate_loss(None, s, qid, **options, **labelled)
+        yield pairwise_surrogate_loss(None, s, qid=qid, **options, **labelled)
 
     whole = list(losses())
     monkeypatch.setattr(_pairs, "_PAIRS", 7)
@@ -695,7 +697,7 @@ def test_checks_of_surrogates(function):
     with pytest.raises(ValueError, match="scores must have one value per item"):
         function([1, 0], [1.0])
     with pytest.raises(ValueError, match="y must have at least one pair"):
-        function([1, 0], [1.0, 2.0], ["a", "b"])
+        function([1, 0], [1.0, 2.0], qid=["a", "b"])
     with pytest.raises(ValueError, match=r"must be given together, .* got gamma=1, co"):
         function([1, 0], [1.0, 2.0], gamma=1)
     with pytest.raises(ValueError, match=r"gamma must be in \[0, inf\]"):
