@@ -533,7 +533,7 @@ def surrogate_by_hand(phi, y, s, qid, general, ordered=None, far=None, cost=0.0)
 @given(problem=scored_problems())
 def test_mean_over_ordered_pairs(name, problem):
     y, s, qid, _, general = problem
-    loss, gradient = FUNCTIONS[general](y, s, qid, surrogate=name)
+    loss, gradient = FUNCTIONS[general](y, s, qid=qid, surrogate=name)
     assert loss == pytest.approx(
         surrogate_by_hand(NAMES[name], y, s, qid, general), rel=1e-9
     )
@@ -549,12 +549,12 @@ def test_gradients_are_slopes(name, problem, gamma):
     options = {"surrogate": name}
     if gamma is not None:
         options |= {"X": X, "gamma": gamma, "cost": 0.2}
-    _, gradient = FUNCTIONS[general](y, s, qid, **options)
+    _, gradient = FUNCTIONS[general](y, s, qid=qid, **options)
     for item in range(s.size):
         step = np.zeros(s.size)
         step[item] = 1e-5
-        up, _ = FUNCTIONS[general](y, s + step, qid, **options)
-        down, _ = FUNCTIONS[general](y, s - step, qid, **options)
+        up, _ = FUNCTIONS[general](y, s + step, qid=qid, **options)
+        down, _ = FUNCTIONS[general](y, s - step, qid=qid, **options)
         slope = (up - down) / 2e-5
         assert gradient[item] == pytest.approx(slope, rel=1e-6, abs=1e-7)
 
@@ -563,10 +563,10 @@ def test_gradients_are_slopes(name, problem, gamma):
 def test_hinge_gradient_away_from_kinks(problem):
     y, s, qid, _, general = problem
     s = s + np.arange(s.size) / 97  # no difference is 1, nor can steps make it so
-    _, gradient = FUNCTIONS[general](y, s, qid, surrogate="hinge")
+    _, gradient = FUNCTIONS[general](y, s, qid=qid, surrogate="hinge")
     direction = np.cos(np.arange(s.size))
-    up, _ = FUNCTIONS[general](y, s + 1e-6 * direction, qid, surrogate="hinge")
-    down, _ = FUNCTIONS[general](y, s - 1e-6 * direction, qid, surrogate="hinge")
+    up, _ = FUNCTIONS[general](y, s + 1e-6 * direction, qid=qid, surrogate="hinge")
+    down, _ = FUNCTIONS[general](y, s - 1e-6 * direction, qid=qid, surrogate="hinge")
     assert gradient @ direction == pytest.approx((up - down) / 2e-6, abs=1e-7)
 
 
@@ -578,7 +578,7 @@ def test_chosen_pairs_and_abstention(name, problem, data):
     some = data.draw(st.lists(st.sampled_from(ordered), min_size=1, max_size=9))
     for pairs in (None, some):
         loss, _ = FUNCTIONS[general](
-            y, s, qid, surrogate=name, X=X, gamma=1, cost=0.3, norm=1, pairs=pairs
+            y, s, qid=qid, surrogate=name, X=X, gamma=1, cost=0.3, norm=1, pairs=pairs
         )
         expected = surrogate_by_hand(
             NAMES[name],
@@ -636,7 +636,7 @@ def test_hinge_and_exponential_are_above_misranking(problem, cost):
     misranking = target(y, s, X, qid, gamma=0.5, cost=cost)
     for name in ("hinge", "exponential"):
         loss, _ = FUNCTIONS[general](
-            y, s, qid, surrogate=name, X=X, gamma=0.5, cost=cost
+            y, s, qid=qid, surrogate=name, X=X, gamma=0.5, cost=cost
         )
         assert loss >= misranking - 1e-12
 
