@@ -21,7 +21,13 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import check_columns, listed, refuse_lazy, rounded_share
+from skrank_abstain._validation import (
+    check_columns,
+    check_scores,
+    listed,
+    refuse_lazy,
+    rounded_share,
+)
 from skrank_abstain.intake import hold_out, hold_out_of_each, two_parts
 from skrank_abstain.pairs import Queries, group_queries, read_pair_labels
 from skrank_abstain.scorers import (
@@ -239,7 +245,9 @@ def _decision(model: Any, X: Any, verdicts: FloatArray) -> FloatArray:
     """Return a judge's decision, or its log-odds; positive for left."""
     if verdicts.size == 2 and hasattr(unwrap(model), "decision_function"):
         sign = float(verdicts[1] - verdicts[0])
-        return sign * score_items(model, X)
+        # Its classes may be words, of which `verdicts` say what they mean.
+        decision = unwrap(model).decision_function(X) if X.shape[0] else np.zeros(0)
+        return sign * check_scores(np.ravel(decision), X.shape[0])
     for_left = class_proba(model, X, verdicts.size) @ verdicts
     log_odds: FloatArray = logit(_DOUBT / 2 + (1 - _DOUBT) * for_left)
     return log_odds

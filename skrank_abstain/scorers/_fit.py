@@ -87,7 +87,7 @@ def fit_ranker(
             target = grades_of(relevance, relevance_bins).astype(np.float64)
         return _fit(model, X, target, prefix, _queries_for(final, prefix, queries))
     stops = [k for k, v in final.get_params().items() if "early_stopping" in k and v]
-    if stops and booster.name != "catboost":  # which then trains every tree
+    if stops:
         raise ValueError(
             f"{stops[0]} must be None for a ranker to train, which is without queries "
             "to stop by: train it with eval_set= yourself, and pass it fitted."

@@ -12,9 +12,9 @@ bipartite_surrogate_loss = partial(surrogate_loss, setting="bipartite")
 
 def pairwise_abstention_loss(y, scores, X, qid=None, **options):
     """Return the pairwise loss with abstention from near items."""
-    return pairwise_misranking_loss(y, scores, qid, X=X, **options)
+    return pairwise_misranking_loss(y, scores, qid=qid, X=X, **options)
 
 
 def bipartite_abstention_loss(y, scores, X, qid=None, **options):
     """Return the bipartite loss with abstention from near items."""
-    return bipartite_misranking_loss(y, scores, qid, X=X, **options)
+    return bipartite_misranking_loss(y, scores, qid=qid, X=X, **options)

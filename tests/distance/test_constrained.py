@@ -356,7 +356,7 @@ def test_noisy_repeated_and_cyclic_labels_reach_the_optimum(norm, surrogate):
     assert ranker.n_pairs_ == 65
     # Scores on the side of the labels: the loss of these pairs, as it is published.
     loss, _ = pairwise_surrogate_loss(
-        None, ranker.predict(X), qid, surrogate=surrogate, pairs=pairs,
+        None, ranker.predict(X), qid=qid, surrogate=surrogate, pairs=pairs,
         pair_labels=labels,
     )  # fmt: skip
     assert loss == pytest.approx(ranker.loss_curve_.min(), rel=1e-12)

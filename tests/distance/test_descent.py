@@ -140,7 +140,7 @@ def test_the_loss_is_the_bipartite_one_over_strict_pairs(surrogate):
     X = rng.standard_normal((30, 1))
     batch = PairBatches(X, strict_pairs(y, qid), 10**6, rng).draw()
     loss, gradient = batch.loss(X[:, 0], surrogate)
-    mean, slope = bipartite_surrogate_loss(y, X[:, 0], qid, surrogate=surrogate)
+    mean, slope = bipartite_surrogate_loss(y, X[:, 0], qid=qid, surrogate=surrogate)
     # There the mean is over all ordered pairs, each strict one counting twice.
     queries = group_queries(qid, 30)
     share = strict_pairs(y, qid).n_pairs / queries.n_pairs

@@ -192,10 +192,10 @@ def test_misranking_by_definition(problem, data):
     ):
         labels = labels.astype(float)
         expected = by_hand(loss, labels, s, every)
-        assert function(labels, s, qid) == pytest.approx(expected, abs=1e-12)
-        assert function(labels, s, qid, pairs=every) == pytest.approx(expected)
+        assert function(labels, s, qid=qid) == pytest.approx(expected, abs=1e-12)
+        assert function(labels, s, qid=qid, pairs=every) == pytest.approx(expected)
         expected = by_hand(loss, labels, s, some)
-        assert function(labels, s, qid, pairs=some) == pytest.approx(expected)
+        assert function(labels, s, qid=qid, pairs=some) == pytest.approx(expected)
 
 
 @given(
@@ -238,7 +238,7 @@ def test_pairs_with_labels_by_definition(problem, data, gamma):
     def loss(arguments, pair_labels):
         options = {"pairs": some, "pair_labels": pair_labels}
         if gamma is None:
-            return pairwise_misranking_loss(arguments, s, qid, **options)
+            return pairwise_misranking_loss(arguments, s, qid=qid, **options)
         options |= {"gamma": gamma, "cost": 0.3, "norm": 1}
         return pairwise_abstention_loss(arguments, s, X, qid, **options)
 
@@ -376,8 +376,8 @@ def test_drawn_pairs():
     ]
     assert drawn[0] == drawn[1] != drawn[2]
     assert drawn[0] == pytest.approx(exact, abs=4 * 0.5 / 200)
-    exact = pairwise_misranking_loss(y, s, qid)
-    found = pairwise_misranking_loss(y, s, qid, n_pairs=40_000, random_state=0)
+    exact = pairwise_misranking_loss(y, s, qid=qid)
+    found = pairwise_misranking_loss(y, s, qid=qid, n_pairs=40_000, random_state=0)
     assert found == pytest.approx(exact, abs=4 * 0.5 / 200)
 
 
@@ -405,7 +405,7 @@ def test_equality_up_to_rounding_is_near():
 @pytest.mark.parametrize("function", MISRANKING)
 def test_no_pair_is_undefined(function):
     with pytest.warns(UndefinedMetricWarning, match="misranking loss is undef"):
-        assert np.isnan(function([1, 0], [1, 2], ["a", "b"]))
+        assert np.isnan(function([1, 0], [1, 2], qid=["a", "b"]))
     with pytest.warns(UndefinedMetricWarning):
         assert np.isnan(function([1, 0], [1, 2], pairs=[]))
     with pytest.warns(UndefinedMetricWarning):
@@ -533,7 +533,7 @@ def surrogate_by_hand(phi, y, s, qid, general, ordered=None, far=None, cost=0.0)
 @given(problem=scored_problems())
 def test_mean_over_ordered_pairs(name, problem):
     y, s, qid, _, general = problem
-    loss, gradient = FUNCTIONS[general](y, s, qid, surrogate=name)
+    loss, gradient = FUNCTIONS[general](y, s, qid=qid, surrogate=name)
     assert loss == pytest.approx(
         surrogate_by_hand(NAMES[name], y, s, qid, general), rel=1e-9
     )
@@ -549,12 +549,12 @@ def test_gradients_are_slopes(name, problem, gamma):
     options = {"surrogate": name}
     if gamma is not None:
         options |= {"X": X, "gamma": gamma, "cost": 0.2}
-    _, gradient = FUNCTIONS[general](y, s, qid, **options)
+    _, gradient = FUNCTIONS[general](y, s, qid=qid, **options)
     for item in range(s.size):
         step = np.zeros(s.size)
         step[item] = 1e-5
-        up, _ = FUNCTIONS[general](y, s + step, qid, **options)
-        down, _ = FUNCTIONS[general](y, s - step, qid, **options)
+        up, _ = FUNCTIONS[general](y, s + step, qid=qid, **options)
+        down, _ = FUNCTIONS[general](y, s - step, qid=qid, **options)
         slope = (up - down) / 2e-5
         assert gradient[item] == pytest.approx(slope, rel=1e-6, abs=1e-7)
 
@@ -563,10 +563,10 @@ def test_gradients_are_slopes(name, problem, gamma):
 def test_hinge_gradient_away_from_kinks(problem):
     y, s, qid, _, general = problem
     s = s + np.arange(s.size) / 97  # no difference is 1, nor can steps make it so
-    _, gradient = FUNCTIONS[general](y, s, qid, surrogate="hinge")
+    _, gradient = FUNCTIONS[general](y, s, qid=qid, surrogate="hinge")
     direction = np.cos(np.arange(s.size))
-    up, _ = FUNCTIONS[general](y, s + 1e-6 * direction, qid, surrogate="hinge")
-    down, _ = FUNCTIONS[general](y, s - 1e-6 * direction, qid, surrogate="hinge")
+    up, _ = FUNCTIONS[general](y, s + 1e-6 * direction, qid=qid, surrogate="hinge")
+    down, _ = FUNCTIONS[general](y, s - 1e-6 * direction, qid=qid, surrogate="hinge")
     assert gradient @ direction == pytest.approx((up - down) / 2e-6, abs=1e-7)
 
 
@@ -578,7 +578,7 @@ def test_chosen_pairs_and_abstention(name, problem, data):
     some = data.draw(st.lists(st.sampled_from(ordered), min_size=1, max_size=9))
     for pairs in (None, some):
         loss, _ = FUNCTIONS[general](
-            y, s, qid, surrogate=name, X=X, gamma=1, cost=0.3, norm=1, pairs=pairs
+            y, s, qid=qid, surrogate=name, X=X, gamma=1, cost=0.3, norm=1, pairs=pairs
         )
         expected = surrogate_by_hand(
             NAMES[name],
@@ -616,13 +616,15 @@ def test_pairs_with_labels(name, problem, data, gamma):
         change = label * float(NAMES[name].derivative(margin))
         slope[[i, j]] += change, -change
     found, gradient = pairwise_surrogate_loss(
-        None, s, qid, pair_labels=labels, **options
+        None, s, qid=qid, pair_labels=labels, **options
     )
     assert found == pytest.approx(total / len(some), rel=1e-9)
     np.testing.assert_allclose(gradient, slope / len(some), rtol=1e-9, atol=1e-12)
     of_relevance = [1 if y[i] > y[j] else -1 for i, j in some]
-    found = pairwise_surrogate_loss(None, s, qid, pair_labels=of_relevance, **options)
-    expected = pairwise_surrogate_loss(y, s, qid, **options)
+    found = pairwise_surrogate_loss(
+        None, s, qid=qid, pair_labels=of_relevance, **options
+    )
+    expected = pairwise_surrogate_loss(y, s, qid=qid, **options)
     assert found[0] == expected[0]
     np.testing.assert_array_equal(found[1], expected[1])
 
@@ -634,7 +636,7 @@ def test_hinge_and_exponential_are_above_misranking(problem, cost):
     misranking = target(y, s, X, qid, gamma=0.5, cost=cost)
     for name in ("hinge", "exponential"):
         loss, _ = FUNCTIONS[general](
-            y, s, qid, surrogate=name, X=X, gamma=0.5, cost=cost
+            y, s, qid=qid, surrogate=name, X=X, gamma=0.5, cost=cost
         )
         assert loss >= misranking - 1e-12
 
@@ -663,9 +665,9 @@ def test_blocks_change_nothing(monkeypatch):
     labels = rng.choice([-1, 1], len(pairs))
 
     def losses():
-        yield pairwise_surrogate_loss(y, s, qid, **options)
+        yield pairwise_surrogate_loss(y, s, qid=qid, **options)
         labelled = {"pairs": pairs, "pair_labels": labels}
-        yield pairwise_surrogate_loss(None, s, qid, **options, **labelled)
+        yield pairwise_surrogate_loss(None, s, qid=qid, **options, **labelled)
 
     whole = list(losses())
     monkeypatch.setattr(_pairs, "_PAIRS", 7)
@@ -695,7 +697,7 @@ def test_checks_of_surrogates(function):
     with pytest.raises(ValueError, match="scores must have one value per item"):
         function([1, 0], [1.0])
     with pytest.raises(ValueError, match="y must have at least one pair"):
-        function([1, 0], [1.0, 2.0], ["a", "b"])
+        function([1, 0], [1.0, 2.0], qid=["a", "b"])
     with pytest.raises(ValueError, match=r"must be given together, .* got gamma=1, co"):
         function([1, 0], [1.0, 2.0], gamma=1)
     with pytest.raises(ValueError, match=r"gamma must be in \[0, inf\]"):

@@ -45,8 +45,8 @@ def wrapped(method, change):
 def named_pairs_are_turned_down(estimator):
     true = estimator.predict_pairs
 
-    def predict_pairs(X, qid=None, *, pairs=None):
-        made = true(X, qid, pairs=pairs)
+    def predict_pairs(X, *, qid=None, pairs=None):
+        made = true(X, qid=qid, pairs=pairs)
         return made if pairs is None else replace(made, accepted=~made.accepted)
 
     estimator.predict_pairs = predict_pairs

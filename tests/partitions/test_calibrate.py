@@ -243,9 +243,9 @@ def test_partitions_are_decided_as_rows_are(what):
             continue
         X, names = frame[["one", "two"]], frame["name"]
         if what == "ranking":
-            expected = found.ranking(X, frame["q"], item_id=names)
+            expected = found.ranking(X, qid=frame["q"], item_id=names)
         else:
-            expected = found.predict_pairs(X, frame["q"], item_id=names)
+            expected = found.predict_pairs(X, qid=frame["q"], item_id=names)
         if what == "deferred":
             expected = expected.deferred()
         pd.testing.assert_frame_equal(each, expected.to_frame())

@@ -241,7 +241,7 @@ def dask_frame(*partitions):
     return dask.concat([dask.from_pandas(part, npartitions=1) for part in partitions])
 
 
-MIXED = [3, "3", ("a", 1), 2.5, b"x", True, frozenset("z"), 10**30]
+MIXED = [3, "4", ("a", 1), 2.5, b"x", True, frozenset("z"), 10**30]
 
 
 @pytest.mark.parametrize(
