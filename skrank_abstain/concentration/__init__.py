@@ -23,7 +23,9 @@ from skrank_abstain.concentration._intervals import (
     RatioDifference,
     cluster_bootstrap,
     coverage_interval,
+    difference_of,
     paired_ratio_test,
+    ratio_difference,
     ratio_interval,
 )
 

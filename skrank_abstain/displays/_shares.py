@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 _COVERAGES = np.linspace(0.1, 1.0, 10)
 _FINE_COVERAGES = np.linspace(0.05, 1.0, 20)
-_MERGED = ("strict: one item better", "tie")
-_LABELS = ("left better (+1)", "tie (0)", "right better (-1)")
 _OUTCOMES = ("higher-scored preferred", "tie", "lower-scored preferred")
 
 
@@ -248,8 +246,6 @@ class ClassFractionDisplay(Display):
         Shares of the pairs accepted, ascending.
     fraction : ndarray of shape (n_outcomes, n_points), float64
         Share of each outcome among the accepted pairs; each column sums to one.
-    outcomes : tuple of str
-        Names of the outcomes in the legend.
     name : str, default=None
         Name of the model in the legend.
 
@@ -284,9 +280,10 @@ class ClassFractionDisplay(Display):
 
     needs = "operating_points"
 
+    outcomes = ("strict: one item better", "tie")
+
     coverage: FloatArray
     fraction: FloatArray
-    outcomes: tuple[str, ...]
     name: str | None = None
 
     @classmethod
@@ -346,7 +343,6 @@ class ClassFractionDisplay(Display):
         return cls(
             coverage=accepted / pairs.sum(),
             fraction=np.array([accepted - tied, tied]) / accepted,
-            outcomes=_MERGED,
             name=name,
         ).plot(ax, **kwargs)
 
@@ -357,7 +353,6 @@ class ClassFractionDisplay(Display):
         risk: ArrayLike,
         *,
         coverages: ArrayLike | None = None,
-        merge_strict: bool = True,
         name: str | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -373,9 +368,6 @@ class ClassFractionDisplay(Display):
         coverages : array-like of shape (n_points,), default=None
             Accept the pairs whose risk is at most this quantile of ``risk``, in
             (0, 1], ascending; 0.05, 0.1, ..., 1 by default.
-        merge_strict : bool, default=True
-            Whether -1 and +1 are one outcome. Separate them if left and right differ
-            in meaning.
         name, ax, **kwargs
             As in ``from_estimator``; no name by default.
 
@@ -395,15 +387,13 @@ class ClassFractionDisplay(Display):
         # Equal risks are accepted together: several quantiles may be one threshold.
         level, n_levels = levels_of(risks, target)
         # The last level holds the pairs above all thresholds.
-        sums = sums_of(np.eye(3)[1 - truth], level, n_levels + 1)
+        tie = (truth == 0).astype(np.float64)
+        sums = sums_of(np.column_stack([1 - tie, tie]), level, n_levels + 1)
         counts = sums[:, :-1].cumsum(axis=1)
         accepted = counts.sum(axis=0)
-        if merge_strict:
-            counts = np.array([counts[0] + counts[2], counts[1]])
         return cls(
             coverage=accepted / truth.size,
             fraction=counts / accepted,
-            outcomes=_MERGED if merge_strict else _LABELS,
             name=name,
         ).plot(ax, **kwargs)
 
@@ -477,6 +467,8 @@ class PairReliabilityDisplay(Display):
     """
 
     needs = "ranking"
+
+    outcomes = _OUTCOMES
 
     prob_pred: FloatArray
     prob_true: FloatArray

@@ -41,6 +41,7 @@ from skrank_abstain.pairs import (
     PairDecisions,
     Ranking,
     Scores,
+    Table,
     check_item_id,
     check_output_size,
     check_pairs,
@@ -332,7 +333,7 @@ class PairDecider(ModelWrapper):
         if pairs is None:
             return decision.tally(
                 replace(items, y=relevance), [self._region], weight=weight
-            ).totals()
+            ).totals(items.queries.values)
         made = self._decide(decision, items, pairs)
         return PairTotals.of_decisions(
             made, relevance, items.queries, weight, self._loss
@@ -369,6 +370,18 @@ class OperatingPoint(NamedTuple):
     coverage: float
     threshold: float
     totals: PairTotals
+
+
+class OperatingPoints(list[OperatingPoint], Table):
+    """Operating points; ``to_frame`` has a row for each, all queries together."""
+
+    def _columns(self) -> dict[str, Any]:
+        pooled = ("coverage", "selective_risk", "discordance", "accuracy")
+        return {
+            "target": np.array([point.coverage for point in self]),
+            "threshold": np.array([point.threshold for point in self]),
+            **{n: np.array([getattr(p.totals, n) for p in self]) for n in pooled},
+        }
 
 
 class SelectiveRanker(PairDecider, RuleThreshold):
@@ -947,7 +960,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         *,
         coverages: Iterable[float],
         groups: tuple[Any, Any] | None = None,
-    ) -> list[OperatingPoint]:
+    ) -> OperatingPoints:
         """Add up what would happen to labelled pairs at many calibration coverages.
 
         Parameters
@@ -965,7 +978,8 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Returns
         -------
         points : list of OperatingPoint
-            One for each coverage: the threshold, and the pairs by query.
+            One for each coverage: the threshold, and the pairs by query;
+            ``points.to_frame()`` has a row for each.
 
         Notes
         -----
@@ -978,7 +992,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         # A randomised boundary, or a guarantee, is part of the ranker's own rule.
         own = self._fitted_rule
         moves = "coverage" in [field.name for field in fields(own)]
-        points = []
+        points = OperatingPoints()
         for value in coverages:
             coverage = check_fraction(value, "coverages", include_one=True)
             rule = replace(own, coverage=coverage) if moves else Coverage(coverage)

@@ -288,14 +288,15 @@ class Calibration(Value):
         """Add up what happens to all pairs, or to those of two groups of items."""
         engine = self.engine
         if groups is None:
-            return engine.tally(items, [region]).totals()
+            return engine.tally(items, [region]).totals(items.queries.values)
         names = self.item_groups or []
         if len(groups) != 2 or not {*groups} <= {*names}:
             raise ValueError(
                 f"groups must be two of those of fit ({listed(names)}), got {groups!r}."
             )
         one, other = sorted(map(names.index, groups))
-        return tally_of(engine, Cell(one, other, 0), items, [region]).totals()
+        tally = tally_of(engine, Cell(one, other, 0), items, [region])
+        return tally.totals(items.queries.values)
 
     @property
     def is_graded(self) -> bool:

@@ -10,23 +10,26 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._validation import check_choice
 from skrank_abstain.concentration import ratio_interval
-from skrank_abstain.pairs import PairDecisions, Queries, pair_labels
+from skrank_abstain.pairs import PairDecisions, Queries, Table, pair_labels
 
 
 @dataclass(frozen=True, eq=False)
-class PairTotals:
+class PairTotals(Table):
     """Sums over the pairs of each query, in order of first appearance.
 
     A pair counts 1, or the product of its items' weights. All arrays have shape
-    (n_queries,).
+    (n_queries,). ``to_frame`` has a row for each query.
 
     Attributes
     ----------
+    qid : ndarray
+        The queries, as they were given; their numbers where none were.
     pairs : ndarray, float64
         All pairs.
     accepted : ndarray, float64
@@ -66,6 +69,7 @@ class PairTotals:
     ((60,), 0.5)
     """
 
+    qid: NDArray[Any]
     pairs: FloatArray
     accepted: FloatArray
     correct: FloatArray
@@ -112,7 +116,8 @@ class PairTotals:
             1.0 if weight is None else weight[left] * weight[right],
         )
         calls_tie = np.array([False, False, True, True])
-        return Tally(counts, np.array([[0.0, 1, 0, 1]]), calls_tie, loss).totals()
+        tally = Tally(counts, np.array([[0.0, 1, 0, 1]]), calls_tie, loss)
+        return tally.totals(queries.values)
 
     def of_queries(self, queries: Any) -> PairTotals:
         """Return the totals of some queries.
@@ -129,6 +134,10 @@ class PairTotals:
         return PairTotals(
             **{each.name: getattr(self, each.name)[queries] for each in fields(self)}
         )
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        derived = ("answered_order", "unlike", "discordant")
+        return {name: getattr(self, name) for name in (*vars(self), *derived)}
 
     def __repr__(self) -> str:
         return (
@@ -235,8 +244,10 @@ def _ratio(part: FloatArray, whole: FloatArray) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class RiskProfile:
+class RiskProfile(Table):
     """Pairs, and how their predictions came out, at each conditional risk.
+
+    ``to_frame`` has a row for each risk, with the three curves.
 
     Attributes
     ----------
@@ -266,6 +277,10 @@ class RiskProfile:
     loss: FloatArray
     n_unlike: FloatArray
     ordered: FloatArray
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        curves = ("coverage", "selective_risk", "concordance")
+        return {name: getattr(self, name) for name in (*vars(self), *curves)}
 
     @property
     def coverage(self) -> FloatArray:
@@ -344,8 +359,11 @@ class Tally:
             return add(unlike), add(unlike - self._ordered(self.counts, self.tie))
         return add(pairs), add(self._spent(self.counts, self.tie))
 
-    def totals(self) -> PairTotals:
-        """Return the sums over the pairs of each query, decided by the first region."""
+    def totals(self, qid: NDArray[Any] | None = None) -> PairTotals:
+        """Return the sums over the pairs of each query, decided by the first region.
+
+        ``qid`` names the queries; without it they are numbered.
+        """
         counts, accepted, tie = self.counts, self.accepted[0], self.tie
         if self.drawn is not None:
             # The drawn pairs become classes of their own: the accepted ones are added
@@ -363,6 +381,7 @@ class Tally:
         spent = self._spent(counts, tie)
         coin = self.loss[0, 1] * tied + self.loss[0, 2] / 2 * (mass - tied)
         return PairTotals(
+            qid=np.arange(len(counts)) if qid is None else qid,
             pairs=mass.sum(axis=1),
             accepted=mass @ accepted,
             correct=right @ accepted,

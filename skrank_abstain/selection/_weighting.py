@@ -7,7 +7,7 @@ import numpy as np
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import check_choice, check_positive_int, shown
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.concentration import paired_ratio_test
+from skrank_abstain.concentration import ratio_difference
 from skrank_abstain.selection._calibration import Calibration
 from skrank_abstain.selection._engine import Region
 
@@ -115,7 +115,7 @@ def both_ways(
     low, high = sorted([by_query, by_pair])
     differ = high > (1 + _MOST_EXCESS) * low
     if differ:
-        test = paired_ratio_test(part, whole, part / pairs, whole / pairs)
+        test = ratio_difference(part, whole, part / pairs, whole / pairs)
         differ = test.pvalue <= _LEVEL
     return by_query, by_pair, differ
 

@@ -155,10 +155,9 @@ def truth(new, decisions):
     return pair_labels(new.target, decisions.left, decisions.right)
 
 
-@pytest.mark.parametrize("merge", [True, False])
-def test_shares_are_those_of_the_metric(merge, decisions, truth):
+def test_shares_are_those_of_the_metric(decisions, truth):
     display = ClassFractionDisplay.from_predictions(
-        truth, decisions.risk, coverages=[0.2, 0.5, 0.9], merge_strict=merge
+        truth, decisions.risk, coverages=[0.2, 0.5, 0.9]
     )
     assert display.coverage.size == 3
     for k, coverage in enumerate(display.coverage):
@@ -166,8 +165,7 @@ def test_shares_are_those_of_the_metric(merge, decisions, truth):
         accepted = decisions.risk <= threshold
         assert accepted.mean() == pytest.approx(coverage)
         right, tie, left = class_acceptance(truth, accepted)
-        expected = [left + right, tie] if merge else [left, tie, right]
-        np.testing.assert_allclose(display.fraction[:, k], expected)
+        np.testing.assert_allclose(display.fraction[:, k], [left + right, tie])
     for line, share in zip(display.lines_, display.fraction, strict=True):
         np.testing.assert_array_equal(line.get_xdata(), display.coverage)
         np.testing.assert_array_equal(line.get_ydata(), share)
@@ -193,15 +191,9 @@ def test_equal_risks_are_one_point():
 
 
 def test_legend_names_outcome_and_model():
-    display = ClassFractionDisplay.from_predictions(
-        [1, 0], [0.1, 0.2], merge_strict=False, name="ours"
-    )
+    display = ClassFractionDisplay.from_predictions([1, 0], [0.1, 0.2], name="ours")
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert names == [
-        "ours (left better (+1))",
-        "ours (tie (0))",
-        "ours (right better (-1))",
-    ]
+    assert names == ["ours (strict: one item better)", "ours (tie)"]
 
 
 @pytest.mark.parametrize(
