@@ -46,10 +46,7 @@ _Y_LABELS = {
     "risk": "selective risk, lower is better\n(mean {loss} loss of accepted pairs)",
     "accuracy": "score, higher is better\n(1 - mean {loss} loss of accepted pairs)",
     "discordance": "discordance, lower is better\n(wrong orders of pairs that differ)",
-    "concordance": "concordance, higher is better\n(pairs of unlike relevance)",
 }
-#: Kinds of curves that are about pairs that differ.
-_OF_ORDERS = ("discordance", "concordance")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -147,10 +144,9 @@ class RiskCoverageDisplay(Display):
         confidence : float, default=None
             Draw a band: at each coverage an interval of this confidence, in (0, 1),
             over queries. None: no band.
-        kind : {"risk", "accuracy", "discordance", "concordance"}, default="risk"
+        kind : {"risk", "accuracy", "discordance"}, default="risk"
             The mean loss of accepted pairs, one minus it, or the share of the accepted
-            pairs that differ in the wrong order (a coin has .5), or in the right one;
-            these have no band.
+            pairs that differ in the wrong order (a coin has .5); that has no band.
         reference : bool, default=False
             Whether to draw random abstention (the value at coverage 1 throughout) and
             an oracle that abstains on mistakes first, both with the labels of this
@@ -166,7 +162,7 @@ class RiskCoverageDisplay(Display):
             If there is no selective ranker inside, or ``confidence`` is given and the
             ranker has no ``operating_points``.
         ValueError
-            If no query has two items, if ``confidence`` is given for the concordance
+            If no query has two items, if ``confidence`` is given for the discordance
             or with fewer than two queries of two items, or if ``ax`` has a curve of
             another loss or kind.
 
@@ -250,9 +246,9 @@ class RiskCoverageDisplay(Display):
     def _of_profile(
         cls, profile: RiskProfile, loss: Any, band: Any, kind: str, name: str | None
     ) -> Self:
-        if band is not None and kind in _OF_ORDERS:
+        if band is not None and kind == "discordance":
             raise ValueError(
-                f"confidence must be None for kind={kind!r}: only the risk has a band."
+                "confidence must be None for kind='discordance': it has no band."
             )
         count = np.cumsum(profile.n_pairs)
         matrix = check_loss(loss)
@@ -280,15 +276,15 @@ class RiskCoverageDisplay(Display):
         check_choice(kind, "kind", tuple(_Y_LABELS))
         facts = [self.loss] if self.loss else []
         # The area is that of the risk.
-        if self.aurc is not None and kind not in _OF_ORDERS:
+        if self.aurc is not None and kind != "discordance":
             facts.append(f"AURC = {self.aurc:.3f}")
         # With a point for each threshold, markers would hide the line.
         style: Any = {"marker": "none", "label": join_label(name, ", ".join(facts))}
         values, drawn = self._values(kind), f"{kind} ({self.loss})"
-        drawn = kind if kind in _OF_ORDERS else drawn
+        drawn = kind if kind == "discordance" else drawn
         self.line_ = draw_curve(self.ax_, self.coverage, values, style, kwargs, drawn)
         self.band_: Any = None
-        if self.band is not None and kind not in _OF_ORDERS:
+        if self.band is not None and kind != "discordance":
             at, *ends = self.band.T
             low, high = (_of_kind(end, kind) for end in ends)
             style = {"color": self.line_.get_color(), "alpha": 0.18, "linewidth": 0}
@@ -296,21 +292,22 @@ class RiskCoverageDisplay(Display):
         self.reference_ = self._draw_references(kind) if reference else []
         self.ax_.set(
             xlabel="coverage (share of pairs accepted)",
-            ylabel=_Y_LABELS[kind].format(loss=self.loss),
+            # The legend has the numbers of a matrix.
+            ylabel=_Y_LABELS[kind].format(loss=re.sub(r"\[.*", "own", self.loss)),
             xlim=(0, 1),
         )
 
     def _values(self, kind: str) -> Any:
-        right: Any = self.concordance
-        if kind in _OF_ORDERS:
-            return right if kind == "concordance" else 1 - right
+        if kind == "discordance":
+            right: Any = self.concordance
+            return 1 - right
         return _of_kind(self.selective_risk, kind)
 
     def _draw_references(self, kind: str) -> list[Any]:
         # Abstaining at random leaves the expected value as it is.
         random = np.repeat(self._values(kind)[-1], 2)
         lines = [draw_reference(self.ax_, [0.0, 1.0], random, "random abstention")]
-        if self.mistake_cost is None or kind in _OF_ORDERS:
+        if self.mistake_cost is None or kind == "discordance":
             return lines
         wrong = self.selective_risk[-1] / self.mistake_cost
         # Not from 0, where the share of mistakes is 0 / 0.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._kernels import FloatArray, IntArray
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 _COVERAGES = np.linspace(0.1, 1.0, 10)
 _FINE_COVERAGES = np.linspace(0.05, 1.0, 20)
+#: Pairs of a reliability diagram; more would take long and look alike.
+_MOST_PAIRS = 1_000_000
 _OUTCOMES = ("higher-scored preferred", "tie", "lower-scored preferred")
 
 
@@ -487,8 +489,6 @@ class PairReliabilityDisplay(Display):
         *,
         n_bins: int = 10,
         confidence: float = 0.95,
-        max_pairs: int = 1_000_000,
-        random_state: Any = None,
         name: str | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -498,16 +498,12 @@ class PairReliabilityDisplay(Display):
         Parameters
         ----------
         estimator, X, y, qid
-            As in `RiskCoverageDisplay.from_estimator`. All pairs count.
+            As in `RiskCoverageDisplay.from_estimator`. Of more than a million pairs
+            random queries are drawn.
         n_bins : int, default=10
             Number of bins of nearly equal size; fewer if many differences are equal.
         confidence : float, default=0.95
             Confidence of the intervals, in (0, 1). They need two queries.
-        max_pairs : int, default=1_000_000
-            If there are more pairs, draw whole queries at random, at least one, up to
-            this number of pairs.
-        random_state : int, RandomState instance or None, default=None
-            Draws the queries.
         name : str, default=None
             Name in the legend; none by default.
         ax, **kwargs
@@ -522,15 +518,12 @@ class PairReliabilityDisplay(Display):
 
         Notes
         -----
-        Forms the pairs: O(n_pairs) time and memory, up to ``max_pairs``.
+        Forms the pairs: O(n_pairs) time and memory, up to a million pairs.
         """
         ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
-        check_positive_int(max_pairs, "max_pairs")
-        *arrays, qid = _labelled_pairs(ranker, X, y, qid, max_pairs, random_state)
-        kwargs = {"name": name, "ax": ax, **kwargs}
-        return cls.from_predictions(
-            *arrays, qid=qid, n_bins=n_bins, confidence=confidence, **kwargs
-        )
+        *arrays, qid = _labelled_pairs(ranker, X, y, qid)
+        kwargs |= {"n_bins": n_bins, "confidence": confidence, "name": name, "ax": ax}
+        return cls.from_predictions(*arrays, qid=qid, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -673,10 +666,8 @@ def _targets(
     return np.unique(np.minimum(default, getattr(ranker, "highest_coverage_", 1.0)))
 
 
-def _labelled_pairs(
-    ranker: Any, X: Any, y: ArrayLike, qid: Any, max_pairs: int, random_state: Any
-) -> tuple[Any, ...]:
-    """Form the pairs of all queries, or of random queries up to ``max_pairs`` pairs.
+def _labelled_pairs(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> tuple[Any, ...]:
+    """Form the pairs of all queries, or of random ones up to ``_MOST_PAIRS`` pairs.
 
     Returns
     -------
@@ -684,23 +675,16 @@ def _labelled_pairs(
         As in ``PairReliabilityDisplay.from_predictions``.
     """
     # `evaluate` raises if `fit` had a qid and there is none now.
-    n_pairs = ranker.evaluate(X, y, qid=qid).pairs
-    relevance = check_relevance(y)
-    if n_pairs.sum() > max_pairs:
-        # Whole queries, since they are the sample of the intervals.
+    n_pairs, relevance = ranker.evaluate(X, y, qid=qid).pairs, check_relevance(y)
+    if n_pairs.sum() > _MOST_PAIRS:
+        # Whole queries, since they are the sample of the intervals; at least one.
         queries = rows_by_query(ranker, X, qid)
-        order = check_random_state(random_state).permutation(n_pairs.size)
-        # At least one query is drawn, so all of them must have pairs.
-        order = order[n_pairs[order] > 0]
-        n_drawn = np.searchsorted(np.cumsum(n_pairs[order]), max_pairs, side="right")
+        order = np.random.default_rng(0).permutation(np.flatnonzero(n_pairs))
+        n_drawn = np.searchsorted(np.cumsum(n_pairs[order]), _MOST_PAIRS, side="right")
         rows = np.flatnonzero(np.isin(queries.codes, order[: max(n_drawn, 1)]))
         X, relevance = _safe_indexing(X, rows), relevance[rows]
         qid = None if qid is None else queries.codes[rows]
     decisions = ranker.predict_pairs(X, qid=qid)
-    scores = ranker.predict(X, qid)
-    left, right = decisions.left, decisions.right
-    label, difference = (
-        pair_labels(relevance, left, right),
-        scores[left] - scores[right],
-    )
-    return label, decisions.proba, difference, decisions.qid
+    scores, (left, right) = ranker.predict(X, qid), (decisions.left, decisions.right)
+    label = pair_labels(relevance, left, right)
+    return label, decisions.proba, scores[left] - scores[right], decisions.qid

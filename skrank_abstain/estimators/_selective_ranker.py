@@ -377,11 +377,9 @@ class OperatingPoints(list[OperatingPoint], Table):
 
     def _columns(self) -> dict[str, Any]:
         pooled = ("coverage", "selective_risk", "discordance", "accuracy")
-        return {
-            "target": np.array([point.coverage for point in self]),
-            "threshold": np.array([point.threshold for point in self]),
-            **{n: np.array([getattr(p.totals, n) for p in self]) for n in pooled},
-        }
+        rows = [[*point[:2], *(getattr(point[2], n) for n in pooled)] for point in self]
+        columns = np.reshape(rows, (-1, 2 + len(pooled))).T
+        return dict(zip(("target", "threshold", *pooled), columns, strict=True))
 
 
 class SelectiveRanker(PairDecider, RuleThreshold):

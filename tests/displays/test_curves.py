@@ -83,8 +83,8 @@ SWAPS = [[0, 0.5, 1], [1, 0, 1], [1, 0.5, 0]]
 
 def test_the_loss_stands_in_axis_and_legend():
     display = RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK, loss=SWAPS)
-    for text in (display.ax_.get_ylabel(), display.line_.get_label()):
-        assert "[[0, 0.5, 1], [1, 0, 1], [1, 0.5, 0]]" in text
+    assert "mean own loss" in display.ax_.get_ylabel()
+    assert "[[0, 0.5, 1], [1, 0, 1], [1, 0.5, 0]], AURC" in display.line_.get_label()
 
 
 @pytest.mark.parametrize("options", [{"loss": "zero_one"}, {"kind": "accuracy"}])
@@ -218,17 +218,17 @@ def test_a_ranker_without_operating_points_has_a_curve_but_no_band(ranker, new):
         RiskCoverageDisplay.from_estimator(*args, confidence=0.9)
 
 
-def test_concordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, truth):
+def test_discordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, truth):
     # Right, right and a true tie at once, wrong; then a tie where an order is true.
     display = RiskCoverageDisplay.from_predictions(
-        [*TRUTH, 1], [*GUESS, 0], [*RISK, 0.5], kind="concordance", reference=True
+        [*TRUTH, 1], [*GUESS, 0], [*RISK, 0.5], kind="discordance", reference=True
     )
-    np.testing.assert_allclose(display.line_.get_ydata(), [1, 1, 2 / 3, 2.5 / 4])
-    assert "concordance, higher is better" in display.ax_.get_ylabel()
+    np.testing.assert_allclose(display.line_.get_ydata(), [0, 0, 1 / 3, 1.5 / 4])
+    assert "discordance, lower is better" in display.ax_.get_ylabel()
     (random,) = display.reference_
-    assert random.get_ydata().tolist() == [2.5 / 4, 2.5 / 4]
+    assert random.get_ydata().tolist() == [1.5 / 4, 1.5 / 4]
     from_items = RiskCoverageDisplay.from_estimator(
-        ranker, new.data, new.target, new.qid, kind="concordance"
+        ranker, new.data, new.target, new.qid, kind="discordance"
     )
     accepted, unlike = decisions.risk <= np.median(decisions.risk), truth != 0
     right = np.where(decisions.label == 0, 0.5, decisions.label == truth)
@@ -238,21 +238,10 @@ def test_concordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, tr
     )
 
 
-def test_the_discordance_is_the_rest_of_the_concordance(ranker, new):
-    one, other = (
-        RiskCoverageDisplay.from_estimator(
-            ranker, new.data, new.target, new.qid, kind=kind
-        )
-        for kind in ("discordance", "concordance")
-    )
-    np.testing.assert_allclose(one.line_.get_ydata(), 1 - other.line_.get_ydata())
-    assert "discordance, lower is better" in one.ax_.get_ylabel()
-
-
-def test_concordance_has_no_band():
-    with pytest.raises(ValueError, match="confidence must be None for kind='concord"):
+def test_discordance_has_no_band():
+    with pytest.raises(ValueError, match="confidence must be None for kind='discord"):
         RiskCoverageDisplay.from_predictions(
-            TRUTH, GUESS, RISK, qid=[1, 1, 2, 2], confidence=0.9, kind="concordance"
+            TRUTH, GUESS, RISK, qid=[1, 1, 2, 2], confidence=0.9, kind="discordance"
         )
 
 

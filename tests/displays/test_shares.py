@@ -10,6 +10,7 @@ from skrank_abstain.displays import (
     ClassFractionDisplay,
     CoverageDisplay,
     PairReliabilityDisplay,
+    _shares,
 )
 from skrank_abstain.metrics import class_acceptance, coverage_score
 from skrank_abstain.pairs import pair_labels
@@ -351,22 +352,17 @@ def test_without_queries_there_are_no_intervals():
         assert display.errorbars_ == []
 
 
-def test_large_data_are_drawn_by_whole_queries(ranker, new):
+def test_large_data_are_drawn_by_whole_queries(ranker, new, monkeypatch):
     sizes = np.bincount(new.qid)
     pairs = sizes * (sizes - 1) // 2
     args = (ranker, new.data, new.target, new.qid)
-    one, same, other = (
-        PairReliabilityDisplay.from_estimator(
-            *args, max_pairs=pairs.sum() // 2, random_state=seed
-        )
-        for seed in (0, 0, 1)
-    )
+    monkeypatch.setattr(_shares, "_MOST_PAIRS", pairs.sum() // 2)
+    one, same = (PairReliabilityDisplay.from_estimator(*args) for _ in range(2))
     np.testing.assert_array_equal(one.prob_true, same.prob_true)
-    assert one.n_pairs.sum() != other.n_pairs.sum()
-    for display in (one, other):
-        total = display.n_pairs.sum()
-        assert pairs.sum() // 2 - pairs.max() < total <= pairs.sum() // 2
-    least = PairReliabilityDisplay.from_estimator(*args, max_pairs=1, random_state=0)
+    total = one.n_pairs.sum()
+    assert pairs.sum() // 2 - pairs.max() < total <= pairs.sum() // 2
+    monkeypatch.setattr(_shares, "_MOST_PAIRS", 1)
+    least = PairReliabilityDisplay.from_estimator(*args)
     assert least.n_pairs.sum() in pairs
     assert least.interval is None
 
@@ -387,13 +383,6 @@ def test_large_data_are_drawn_by_whole_queries(ranker, new):
 def test_arrays_of_probabilities_are_checked(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         PairReliabilityDisplay.from_predictions(*arguments, **options)
-
-
-def test_max_pairs_is_checked(ranker, new):
-    with pytest.raises(ValueError, match="max_pairs must be at least 1"):
-        PairReliabilityDisplay.from_estimator(
-            ranker, new.data, new.target, new.qid, max_pairs=0
-        )
 
 
 def test_intervals_end_where_frequencies_do():
