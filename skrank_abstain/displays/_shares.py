@@ -207,12 +207,10 @@ class CoverageDisplay(Display):
             )
         coverage = np.array([coverage_score(mask) for mask in masks])
         check_fraction(confidence, "confidence")
-        interval = None
         # Intervals over pairs would be far too narrow (docs/guarantees.md).
-        if qid is not None:
-            codes, _ = encode_qid(qid, masks.shape[1], unit="pair")
-            decided, pairs = sums_of(masks.T, codes).T, np.bincount(codes)[:, None]
-            interval = _intervals(decided, pairs, confidence)
+        codes, _ = encode_qid(qid, masks.shape[1], unit="pair")
+        decided, pairs = sums_of(masks.T, codes).T, np.bincount(codes)[:, None]
+        interval = _intervals(decided, pairs, confidence)
         made = cls(target=asked, coverage=coverage, interval=interval, name=name)
         return made.plot(ax, **kwargs)
 
@@ -582,25 +580,19 @@ class PairReliabilityDisplay(Display):
         # Their bounds are gaps of pairs, so that no bin is empty.
         code, _ = levels_of(np.abs(signed), np.arange(1, n_bins + 1) / n_bins)
         n_pairs = np.bincount(code)
-        interval = None
-        if qid is not None:
-            queries, values = encode_qid(qid, truth.size, unit="pair")
-            # A cell for each query and bin: the query is the sample, since its pairs
-            # depend on each other.
-            cell, size = queries * n_pairs.size + code, values.size * n_pairs.size
-            columns = np.column_stack([observed, np.ones(truth.size)])
-            sums = sums_of(columns, cell, size)
-            *tables, pairs = sums.reshape(4, values.size, n_pairs.size)
-            if values.size > 1:
-                interval = np.array(
-                    [_intervals(table, pairs, confidence) for table in tables]
-                )
+        # A cell for each query and bin: the query is the sample, since its pairs depend
+        # on each other.
+        queries, values = encode_qid(qid, truth.size, unit="pair")
+        cell, size = queries * n_pairs.size + code, values.size * n_pairs.size
+        sums = sums_of(np.column_stack([observed, np.ones(truth.size)]), cell, size)
+        *tables, pairs = sums.reshape(4, values.size, n_pairs.size)
+        ends: Any = [_intervals(table, pairs, confidence) for table in tables]
         return cls(
             prob_pred=sums_of(predicted, code) / n_pairs,
-            prob_true=sums_of(observed, code) / n_pairs,
+            prob_true=np.sum(tables, axis=1) / n_pairs,
             gap=np.bincount(code, np.abs(signed)) / n_pairs,
             n_pairs=n_pairs,
-            interval=interval,
+            interval=None if values.size < 2 else np.array(ends),
             name=name,
         ).plot(ax, **kwargs)
 

@@ -649,8 +649,6 @@ class Averaging:
 
     def _codes(self, n_pairs: int) -> IntArray:
         """Return the number of the query of each pair; all are one without ``qid``."""
-        if self.qid is None:
-            return np.zeros(n_pairs, dtype=np.int64)
         return encode_qid(self.qid, n_pairs, unit="pair")[0]
 
     def _mean(self, values: FloatArray, limits: tuple[float, float]) -> MetricValue:
