@@ -75,7 +75,7 @@ def test_references_are_named_once():
             TRUTH, GUESS, RISK, reference=True, name=name, ax=ax
         )
     names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert [name[:6] for name in names] == ["a (mis", "b (mis", "random", "oracle"]
+    assert [name[:5] for name in names] == ["a (mi", "b (mi", "rando", "oracl"]
 
 
 SWAPS = [[0, 0.5, 1], [1, 0, 1], [1, 0.5, 0]]
