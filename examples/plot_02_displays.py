@@ -50,9 +50,9 @@ two = ("Bradley-Terry", "graded relevance")
 # Fewer pairs, fewer errors
 # -------------------------
 # The mean loss of the decided pairs. Several models on the same axes: a lower curve is
-# better, and graded relevance is a little lower here. The loss stands on the axis, and a
-# curve of another loss is refused. The band is a 95 % interval over queries, since the
-# pairs of one query share its items.
+# better, and graded relevance is a little lower here. The loss stands on the axis, and
+# a curve of another loss is refused. The band is a 95 % interval over queries, since
+# the pairs of one query share its items.
 _, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")
 for name in two:
     RiskCoverageDisplay.from_estimator(
