@@ -49,9 +49,10 @@ two = ("Bradley-Terry", "graded relevance")
 # %%
 # Fewer pairs, fewer errors
 # -------------------------
-# The share of the decided pairs that are in the wrong order. Several models on the same
-# axes: a lower curve is better, and graded relevance is a little lower here. The band
-# resamples whole queries, since the pairs of one query share its items.
+# The mean loss of the decided pairs. Several models on the same axes: a lower curve is
+# better, and graded relevance is a little lower here. The loss stands on the axis, and
+# a curve of another loss is refused. The band is a 95 % interval over queries, since
+# the pairs of one query share its items.
 _, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")
 for name in two:
     RiskCoverageDisplay.from_estimator(
@@ -59,8 +60,7 @@ for name in two:
         new.data,
         new.target,
         qid=new.qid,
-        n_resamples=500,
-        random_state=0,
+        confidence=0.95,
         reference=name == "graded relevance",
         name=name,
         ax=ax,

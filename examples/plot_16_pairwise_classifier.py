@@ -89,7 +89,12 @@ print(f"Log loss {loss:.3f}; with the true probabilities it would be {least:.3f}
 _, ax = plt.subplots(figsize=(5.5, 4.6), layout="constrained")
 for name, proba_of in (("classifier", proba), ("best possible", truth)):
     RiskCoverageDisplay.from_predictions(
-        y, proba_of.argmax(axis=1) - 1, 1 - proba_of.max(axis=1), name=name, ax=ax
+        y,
+        proba_of.argmax(axis=1) - 1,
+        1 - proba_of.max(axis=1),
+        loss="zero_one",
+        name=name,
+        ax=ax,
     )
 ax.set_title("Fewer answers, fewer errors")
 plt.show()

@@ -36,6 +36,8 @@ __all__ = ["least_queries", "ratio_interval", "paired_ratio_test"]
 
 #: Two ratios with at most this relative difference are equal.
 _ROUNDING = 8 * np.finfo(np.float64).eps
+#: Coverages further apart are not compared without a warning.
+_UNEQUAL = 0.02
 #: Draws of queries held in memory at a time.
 _BLOCK = 1 << 20
 _CONFIDENCE = 0.95
@@ -45,18 +47,22 @@ _MOST_DRAWN = 1 << 16
 
 
 class RatioDifference(NamedTuple):
-    """A difference of two ratios, with its interval and p-value.
+    """Two numbers and their difference, with its interval and p-value.
 
     Attributes
     ----------
+    a, b : float
+        The first and the second.
     difference : float
-        First ratio minus second.
+        First minus second.
     low, high : float
         Ends of the confidence interval.
     pvalue : float
         Two-sided, of no difference.
     """
 
+    a: float
+    b: float
     difference: float
     low: float
     high: float
@@ -121,36 +127,48 @@ def ratio_interval(
 
 
 def paired_ratio_test(
-    part_a: ArrayLike,
-    whole_a: ArrayLike,
-    part_b: ArrayLike,
-    whole_b: ArrayLike,
+    a: Any,
+    b: Any,
+    part: str = "discordant",
+    whole: str = "unlike",
     *,
     confidence: float = 0.95,
 ) -> RatioDifference:
-    """Compare two ratios of totals that were measured on the same queries.
+    """Compare a ratio of totals of two rankers on the same queries.
 
     Parameters
     ----------
-    part_a, whole_a : array-like of shape (n_queries,)
-        Totals per query of the first ranker, such as correct and accepted pairs.
-        Wholes are non-negative.
-    part_b, whole_b : array-like of shape (n_queries,)
-        Totals of the second ranker, for the same queries in the same order.
+    a, b : PairTotals
+        What ``evaluate`` of the two rankers returned for the same rows; or any objects
+        with ``qid`` and the two arrays by name, each of shape (n_queries,).
+    part, whole : str, default="discordant" and "unlike"
+        Names of the two totals whose ratio is compared; by default the share of wrong
+        orders of decided pairs that differ. ``"correct"`` and ``"accepted"``: the
+        accuracy; ``"loss"`` and ``"accepted"``: the risk. Wholes are non-negative.
     confidence : float, default=0.95
         Of the interval, in (0, 1).
 
     Returns
     -------
     result : RatioDifference
-        Named tuple ``(difference, low, high, pvalue)``; the difference is first minus
-        second, NaN if a whole sums to zero. The rest is NaN with fewer than two
-        queries, too.
+        Named tuple ``(a, b, difference, low, high, pvalue)``: the two ratios, and the
+        first minus the second, NaN if a whole sums to zero. The rest is NaN with fewer
+        than two queries, too.
 
     Raises
     ------
-    TypeError, ValueError
-        As in `ratio_interval`.
+    ValueError
+        If the queries of ``b`` are others than those of ``a``, or in another order.
+
+    Warns
+    -----
+    UserWarning
+        If the two decide shares of the pairs that are more than .02 apart: the ratios
+        differ for that reason alone.
+
+    See Also
+    --------
+    skrank_abstain.metrics.compare : The same at equal coverage.
 
     Notes
     -----
@@ -159,9 +177,7 @@ def paired_ratio_test(
     freedom [1]_. If all wholes are equal it is the paired t test of the shares. For
     i.i.d. queries level and coverage are right in the limit of many queries. If no
     query deviates from its ratios, as when A is always and B never right, the interval
-    has no width and the p-value of a difference is 0. Rankers that accept different
-    numbers of pairs differ in selective accuracy for that reason alone: compare them at
-    one coverage. O(n_queries).
+    has no width and the p-value of a difference is 0. O(n_queries).
 
     References
     ----------
@@ -169,34 +185,70 @@ def paired_ratio_test(
 
     Examples
     --------
+    >>> from types import SimpleNamespace
     >>> from skrank_abstain.concentration import paired_ratio_test
-    >>> result = paired_ratio_test(
-    ...     [4, 3, 5, 4, 3], [5, 4, 6, 5, 4], [4, 2, 4, 4, 2], [5, 4, 6, 5, 4]
-    ... )
+    >>> a = SimpleNamespace(qid=[1, 2, 3, 4, 5], right=[4, 3, 5, 4, 3])
+    >>> b = SimpleNamespace(qid=[1, 2, 3, 4, 5], right=[4, 2, 4, 4, 2])
+    >>> a.asked = b.asked = [5, 4, 6, 5, 4]
+    >>> result = paired_ratio_test(a, b, "right", "asked")
     >>> round(result.difference, 3), round(result.low, 3), round(result.pvalue, 3)
     (0.125, -0.025, 0.082)
     """
-    check_fraction(confidence, "confidence")
-    first, total_a, second, total_b = check_per_query(
-        {"part_a": part_a, "whole_a": whole_a, "part_b": part_b, "whole_b": whole_b}
-    )
+    if not np.array_equal(a.qid, b.qid):
+        raise ValueError(
+            "b must be of the same queries as a, in the same order, got other qid: "
+            "evaluate both rankers on the same rows."
+        )
+    shares = [getattr(each, "coverage", np.nan) for each in (a, b)]
+    if whole != "pairs" and abs(shares[0] - shares[1]) > _UNEQUAL:
+        warn_user(
+            f"a decides {shares[0]:.3f} of the pairs and b {shares[1]:.3f}: who "
+            "decides less has fewer errors for that reason alone. metrics.compare "
+            "compares at equal coverage."
+        )
+    columns = [getattr(each, name) for each in (a, b) for name in (part, whole)]
+    return ratio_difference(*columns, confidence=confidence)
+
+
+def ratio_difference(*columns: ArrayLike, confidence: float = 0.95) -> RatioDifference:
+    """Compare two ratios of arrays of shape (n_queries,), as `paired_ratio_test`.
+
+    ``columns`` are part and whole of the first, then part and whole of the second.
+    """
+    names = ("part_a", "whole_a", "part_b", "whole_b")
+    named = dict(zip(names, columns, strict=True))
+    first, total_a, second, total_b = check_per_query(named)
     check_not_negative(total_a, "whole_a")
     check_not_negative(total_b, "whole_b")
     # Linearise, then subtract: a difference of ratios has no value for each query, but
     # its linearisation has, and common errors cancel query by query.
     ratio_a, influence_a = _linearise(first, total_a)
     ratio_b, influence_b = _linearise(second, total_b)
-    difference, freedom = float(ratio_a - ratio_b), first.size - 1
-    error = float(_standard_error(influence_a - influence_b))
+    influence = influence_a - influence_b
+    return difference_of(float(ratio_a), float(ratio_b), influence, confidence)
+
+
+def difference_of(
+    a: float, b: float, influence: FloatArray, confidence: float
+) -> RatioDifference:
+    """Return ``a - b`` with its t interval and p-value.
+
+    ``influence`` of shape (n_queries,) holds each query's linear share of the error:
+    the standard error of its mean is that of the difference.
+    """
+    check_fraction(confidence, "confidence")
+    difference, freedom = a - b, len(influence) - 1
+    error = float(_standard_error(influence))
     half = error * float(stdtrit(freedom, (1 + confidence) / 2))
     # Equal up to rounding: 0 / 0 would make the p-value a matter of luck.
-    if abs(difference) <= _ROUNDING * max(abs(ratio_a), abs(ratio_b)) and freedom > 0:
+    if abs(difference) <= _ROUNDING * max(abs(a), abs(b)) and freedom > 0:
         pvalue = 1.0
     elif error == 0:
         pvalue = 0.0
     else:
         pvalue = float(2 * stdtr(freedom, -abs(difference) / error))
-    return RatioDifference(difference, difference - half, difference + half, pvalue)
+    low, high = difference - half, difference + half
+    return RatioDifference(a, b, difference, low, high, pvalue)
 
 
 def _linearise(part: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -3,12 +3,16 @@ import math
 import numpy as np
 import pytest
 import reference
+from doubles import FirstColumn
 from hypothesis import given
 from reference import paired
 from scipy import stats
+from sklearn.exceptions import NotFittedError
 from strategies import COVERAGES, TIE_ZONE, FixedModel, models, scores
 
-from skrank_abstain.baselines import entropy, entropy_abstention, random_abstention
+from skrank_abstain import BALToR
+from skrank_abstain.baselines import ConfidenceThreshold, entropy
+from skrank_abstain.datasets import make_ranking
 
 SURE, LIKELY, OPEN = [0.0, 0.1, 0.9], [0.2, 0.2, 0.6], [0.3, 0.3, 0.4]
 
@@ -76,41 +80,47 @@ def test_entropy_turns_over_at_the_known_parameter(kind, oracles):
     assert above[1] > above[0]
 
 
+def by_entropy(calibration, proba, **options):
+    """Accept pairs by their entropy, as the papers do."""
+    rule = ConfidenceThreshold(**options).fit(-entropy(calibration))
+    return rule.accept(-entropy(proba))
+
+
 def test_abstention_by_hand():
-    calibration = [OPEN, SURE, LIKELY]
-    for coverage, expected in [
-        (1 / 3, [True, False, False]),
-        (0.34, [True, True, False]),
-        (2 / 3, [True, True, False]),
-        (0.67, [True, True, True]),
-        (1, [True, True, True]),
+    for coverage, least, expected in [
+        (1 / 3, 0.9, [True, False, False]),
+        (0.34, 0.5, [True, True, False]),
+        (2 / 3, 0.5, [True, True, False]),
+        (0.67, 0.1, [True, True, True]),
+        (1, -math.inf, [True, True, True]),
     ]:
-        got = entropy_abstention(calibration, [SURE, LIKELY, OPEN], coverage=coverage)
+        rule = ConfidenceThreshold(coverage).fit([0.1, 0.9, 0.5])
+        assert rule.threshold_ == least
+        got = rule.accept([0.9, 0.5, 0.1])
         assert got.tolist() == expected
         assert got.dtype == bool
+        proba = [SURE, LIKELY, OPEN]
+        assert by_entropy(proba, proba, coverage=coverage).tolist() == expected
 
 
 @pytest.mark.parametrize("quantile", ["inverted_cdf", "linear"])
 def test_full_coverage_accepts_every_pair(quantile):
-    got = entropy_abstention([SURE], [SURE, OPEN], coverage=1, quantile=quantile)
-    assert got.tolist() == [True, True]
+    rule = ConfidenceThreshold(1.0, quantile=quantile).fit([2.0])
+    assert rule.accept([-5.0, 3.0]).tolist() == [True, True]
+    assert rule.accept([]).shape == (0,)
 
 
-def test_linear_quantile_by_hand():
-    # Half way between the entropies of the two: the pair in between is accepted.
-    low, high = entropy([SURE, OPEN])
-    threshold = (low + high) / 2
-    assert low < entropy([[0.1, 0.1, 0.8]])[0] < threshold < entropy([LIKELY])[0]
-    got = entropy_abstention(
-        [SURE, OPEN], [[0.1, 0.1, 0.8], LIKELY], coverage=0.5, quantile="linear"
-    )
-    assert got.tolist() == [True, False]
+def test_linear_quantile_is_numpys():
+    # Half way between the two.
+    rule = ConfidenceThreshold(0.5, quantile="linear").fit([-1.0, -4.0])
+    assert rule.threshold_ == -np.quantile([1.0, 4.0], 0.5)
+    assert rule.accept([-2.0, -3.0]).tolist() == [True, False]
 
 
 @given(models(), scores(), COVERAGES)
 def test_coverage_is_reached_on_the_calibration_pairs(model, s, coverage):
     proba = model.proba(*paired(s))
-    accepted = entropy_abstention(proba, proba, coverage=coverage)
+    accepted = by_entropy(proba, proba, coverage=coverage)
     assert accepted.sum() >= reference.rank_of_quantile(coverage, len(proba))
     values = [reference.entropy(p) for p in proba]
     threshold = reference.order_statistic(values, coverage)
@@ -124,7 +134,7 @@ def test_entropies_next_to_nothing_are_told_apart():
     proba = FixedModel("rao_kupper", 1.0).proba([40.0, 36.0, 35.0, 34.0], [0.0] * 4)
     assert entropy(proba).max() < 1e-12
     for accepted in range(1, 5):
-        got = entropy_abstention(proba, proba, coverage=accepted / 4)
+        got = by_entropy(proba, proba, coverage=accepted / 4)
         assert got.tolist() == [True] * accepted + [False] * (4 - accepted)
 
 
@@ -132,18 +142,42 @@ def test_rounding_does_not_part_equal_entropies():
     proba = np.outer([1 - 1e-14, 1, 1 + 1e-14], LIKELY)
     assert np.unique(entropy(proba)).size > 1
     for row in proba:
-        assert entropy_abstention([row], proba, coverage=0.5).all()
+        assert by_entropy([row], proba, coverage=0.5).all()
 
 
-def test_defers_sure_ties_first_where_risk_accepts_them():
+def test_entropy_defers_sure_ties_first_where_risk_accepts_them():
     # theta = 4: a tie at d = 0 has probability 0.6, the order at d = 1.6 less.
     proba = FixedModel("rao_kupper", 4.0).proba([0.0, 1.6, 4.0], [0.0] * 3)
     assert proba.max(axis=1).argsort().tolist() == [1, 0, 2]
-    got = entropy_abstention(proba, proba, coverage=2 / 3)
-    assert got.tolist() == [False, True, True]
+    assert by_entropy(proba, proba, coverage=2 / 3).tolist() == [False, True, True]
 
 
-NO_SUM = [[0.2, 0.3, 0.6]]
+def test_the_gap_decides_as_a_model_of_the_gap_does():
+    # Without ties the risk falls with the gap: BALToR and the gap are one rule.
+    known, new = (make_ranking(n_queries=40, random_state=k) for k in (0, 1))
+    model = FirstColumn().fit(known.data, known.target)
+    ranker = BALToR(model, coverage=0.6, tie_model="bradley_terry")
+    ranker.fit(known.data, known.target, qid=known.qid)
+
+    def gaps(data):
+        pairs, score = (
+            ranker.predict_pairs(data.data, qid=data.qid),
+            ranker.predict(data.data),
+        )
+        return pairs, abs(score[pairs.left] - score[pairs.right])
+
+    rule = ConfidenceThreshold(0.6).fit(gaps(known)[1])
+    pairs, gap = gaps(new)
+    np.testing.assert_array_equal(rule.accept(gap), pairs.accepted)
+
+
+@pytest.mark.parametrize("coverage", [0.05, 0.5, 0.9])
+def test_random_confidence_accepts_the_asked_share(coverage):
+    drawn = np.random.default_rng(0).random((2, 40_000))
+    accepted = ConfidenceThreshold(coverage).fit(drawn[0]).accept(drawn[1])
+    # Both the threshold and the new pairs vary.
+    error = math.sqrt(2 * coverage * (1 - coverage) / 40_000)
+    assert accepted.mean() == pytest.approx(coverage, abs=4 * error)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +190,7 @@ NO_SUM = [[0.2, 0.3, 0.6]]
             r"non-negative rows .* \[nan, 0.5, 0.5\] at row 1",
         ),
         ([[-0.1, 0.6, 0.5]], r"proba must have non-negative rows"),
-        (NO_SUM, r"proba must have .* rows that sum to one within 1e-06"),
+        ([[0.2, 0.3, 0.6]], r"proba must have .* rows that sum to one within 1e-06"),
     ],
 )
 def test_probabilities_that_are_refused(proba, message):
@@ -165,71 +199,26 @@ def test_probabilities_that_are_refused(proba, message):
 
 
 @pytest.mark.parametrize(
-    ("calibration", "new", "message"),
+    ("options", "confidence", "exception", "message"),
     [
-        ([SURE], NO_SUM, r"^proba must have .* rows that sum to one"),
-        (NO_SUM, [SURE], r"calibration_proba must have .* rows that sum to one"),
-        ([], [SURE], "calibration_proba must have at least one pair, got none"),
-        (np.empty((0, 3)), [SURE], "calibration_proba must have at least one pair"),
-    ],
-)
-def test_calibration_pairs_that_are_refused(calibration, new, message):
-    with pytest.raises(ValueError, match=message):
-        entropy_abstention(calibration, new, coverage=0.5)
-
-
-@pytest.mark.parametrize(
-    ("options", "exception", "message"),
-    [
-        ({"coverage": 0}, ValueError, r"coverage must be in \(0, 1\], got 0\."),
-        ({"coverage": "1"}, TypeError, r"coverage must be a real number"),
+        ({"coverage": 0}, [1], ValueError, r"coverage must be in \(0, 1\], got 0\."),
+        ({"coverage": "1"}, [1], TypeError, r"coverage must be a real number"),
         (
-            {"coverage": 0.5, "quantile": "lower"},
+            {"quantile": "lower"},
+            [1],
             ValueError,
             "quantile must be one of 'inverted_cdf', 'linear', got 'lower'",
         ),
+        ({}, [], ValueError, "confidence must hold at least one pair, got none"),
+        ({}, [1, np.nan], ValueError, "confidence must be finite"),
+        ({}, [[1, 2]], ValueError, "confidence must"),
     ],
 )
-def test_options_that_are_refused(options, exception, message):
+def test_what_is_refused(options, confidence, exception, message):
     with pytest.raises(exception, match=message):
-        entropy_abstention([SURE], [SURE], **options)
+        ConfidenceThreshold(**options).fit(confidence)
 
 
-@pytest.mark.parametrize(
-    ("n_pairs", "coverage", "exception", "message"),
-    [
-        (-1, 0.5, ValueError, "n_pairs must be at least 0, got -1"),
-        (2.0, 0.5, TypeError, r"n_pairs must be an integer, got 2\.0"),
-        (2, 1.5, ValueError, r"coverage must be in \(0, 1\], got 1\.5"),
-    ],
-)
-def test_random_abstention_refuses(n_pairs, coverage, exception, message):
-    with pytest.raises(exception, match=message):
-        random_abstention(n_pairs, coverage=coverage)
-
-
-@pytest.mark.parametrize("coverage", [0.05, 0.5, 0.9])
-def test_random_abstention_accepts_the_asked_share(coverage):
-    accepted = random_abstention(40_000, coverage=coverage, random_state=0)
-    error = math.sqrt(coverage * (1 - coverage) / 40_000)
-    assert accepted.mean() == pytest.approx(coverage, abs=4 * error)
-    # Independently: runs of two are as frequent as chance makes them.
-    both = (accepted[1:] & accepted[:-1]).mean()
-    assert both == pytest.approx(coverage**2, abs=8 * error)
-
-
-def test_random_abstention_repeats_with_its_seed():
-    one, other, third = (
-        random_abstention(100, coverage=0.5, random_state=seed) for seed in (1, 1, 2)
-    )
-    np.testing.assert_array_equal(one, other)
-    assert (one != third).any()
-    generator = np.random.RandomState(1)
-    np.testing.assert_array_equal(
-        random_abstention(100, coverage=0.5, random_state=generator), one
-    )
-
-
-def test_random_abstention_at_the_ends():
-    assert random_abstention(1000, coverage=1, random_state=0).all()
-    assert random_abstention(0, coverage=0.5).shape == (0,)
+def test_it_accepts_nothing_before_it_is_fitted():
+    with pytest.raises(NotFittedError):
+        ConfidenceThreshold().accept([1.0])

@@ -128,7 +128,8 @@ def of_fit(ranker):
 
 def of_totals(totals):
     pooled = ("coverage", "accuracy", "misranking_rate", "selective_risk", "yardstick")
-    found = {name: sums(value) for name, value in vars(totals).items()}
+    # Names of queries are no numbers.
+    found = {n: sums(value) for n, value in vars(totals).items() if n != "qid"}
     found["queries"] = totals.pairs.size
     return found | {name: getattr(totals, name) for name in (*pooled, "concordance")}
 

@@ -31,7 +31,7 @@ import numpy as np
 from tqdm import tqdm
 
 from skrank_abstain import BALToR
-from skrank_abstain.baselines import entropy, random_abstention
+from skrank_abstain.baselines import ConfidenceThreshold, entropy
 from skrank_abstain.datasets import load_letor
 from skrank_abstain.pairs import group_queries, pair_labels
 from skrank_abstain.scorers import fit_ranker
@@ -139,8 +139,10 @@ def calibrate_fold(folder: Path, args: Namespace) -> tuple[Any, dict[str, BALToR
     }
 
 
-def evaluate(ranker: BALToR, fold: Any, target: float, limit: float) -> list[Row]:
-    """Return one row per rule; entropy accepts up to its limit."""
+def evaluate(
+    ranker: BALToR, fold: Any, target: float, by_entropy: ConfidenceThreshold
+) -> list[Row]:
+    """Return one row per rule."""
     at_target = ranker.at_coverage(target)
     random = np.random.RandomState(0)
     counts = {rule: np.zeros(4) for rule in RULES}  # right answers, labels -1, 0, +1
@@ -150,11 +152,8 @@ def evaluate(ranker: BALToR, fold: Any, target: float, limit: float) -> list[Row
         queries.append(accepted_by_query(decisions.accepted, decisions.qid))
         rules = {
             "risk": decisions.accepted,
-            # As entropy_abstention does, which would sort the calibration pairs anew.
-            "entropy": entropy(decisions.proba) <= limit * (1 + 1e-12),
-            "random": random_abstention(
-                len(decisions), coverage=target, random_state=random
-            ),
+            "entropy": by_entropy.accept(-entropy(decisions.proba)),
+            "random": random.random_sample(len(decisions)) < target,
         }
         for rule, accepted in rules.items():
             counts[rule][0] += (accepted & (decisions.label == truth)).sum()
@@ -383,7 +382,10 @@ def main(argv: list[str] | None = None) -> list[Row]:
             proba = calibration_proba(ranker, fold)
             if not figures and name in DENSITIES:
                 drawn[name] = densities(proba)
-            limits = np.quantile(entropy(proba), args.coverages)
+            rules = [
+                ConfidenceThreshold(target, quantile="linear").fit(-entropy(proba))
+                for target in args.coverages
+            ]
             del proba
             common = {
                 "collection": args.data.name,
@@ -391,10 +393,8 @@ def main(argv: list[str] | None = None) -> list[Row]:
                 "fold": folder.name,
                 "tie_model": name,
             }
-            for target, limit in zip(args.coverages, limits, strict=True):
-                # The largest calibration entropy would refuse the odd new pair.
-                limit = np.inf if target == 1 else limit
-                rows += [common | row for row in evaluate(ranker, fold, target, limit)]
+            for target, rule in zip(args.coverages, rules, strict=True):
+                rows += [common | row for row in evaluate(ranker, fold, target, rule)]
         if drawn:
             title = f"Calibration pairs of {folder.name}"
             figures["densities"] = plot_densities(drawn, title, args)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,11 +16,11 @@ from skrank_abstain._validation import (
     check_labels,
     check_loss,
     check_numbers,
-    check_positive_int,
     check_range,
     encode_qid,
+    name_of_loss,
 )
-from skrank_abstain.concentration import cluster_bootstrap
+from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.displays._display import (
     Display,
     check_truth,
@@ -41,13 +43,10 @@ if TYPE_CHECKING:
 #: items, and more could not be seen.
 _GRID = np.linspace(0.01, 1.0, 100)
 _Y_LABELS = {
-    "risk": "selective risk, lower is better\n(mean loss of accepted pairs)",
-    "accuracy": "score, higher is better\n(1 - mean loss of accepted pairs)",
+    "risk": "selective risk, lower is better\n(mean {loss} loss of accepted pairs)",
+    "accuracy": "score, higher is better\n(1 - mean {loss} loss of accepted pairs)",
     "discordance": "discordance, lower is better\n(wrong orders of pairs that differ)",
-    "concordance": "concordance, higher is better\n(pairs of unlike relevance)",
 }
-#: Kinds of curves that are about pairs that differ.
-_OF_ORDERS = ("discordance", "concordance")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -72,6 +71,9 @@ class RiskCoverageDisplay(Display):
         Coverage, lower and upper end of a pointwise interval of the risk.
     mistake_cost : float, default=1.0
         Cost of every mistake; None if mistakes differ in cost: no oracle is drawn then.
+    loss : str, default=""
+        Name of the loss, or its values, for the axis and the legend. Curves of another
+        loss, or of another ``kind``, are refused on the same axes.
     name : str, default=None
         Name in the legend.
 
@@ -99,7 +101,7 @@ class RiskCoverageDisplay(Display):
     >>> display.coverage
     array([0.25, 0.75, 1.  ])
     >>> display.line_.get_label()
-    'toy (AURC = 0.271)'
+    'toy (misranking, AURC = 0.062)'
     """
 
     coverage: FloatArray
@@ -108,6 +110,7 @@ class RiskCoverageDisplay(Display):
     aurc: float | None = None
     band: FloatArray | None = None
     mistake_cost: float | None = 1.0
+    loss: str = ""
     name: str | None = None
 
     @classmethod
@@ -118,9 +121,7 @@ class RiskCoverageDisplay(Display):
         y: ArrayLike,
         *,
         qid: Any = None,
-        n_resamples: int | None = None,
-        confidence: float = 0.95,
-        random_state: Any = None,
+        confidence: float | None = None,
         kind: str = "risk",
         reference: bool = False,
         name: str | None = None,
@@ -140,17 +141,12 @@ class RiskCoverageDisplay(Display):
             Relevance, higher is better.
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item.
-        n_resamples : int, default=None
-            Number of bootstrap samples of whole queries for a band; 200 give a picture,
-            2000 smooth ends. None: no band.
-        confidence : float, default=0.95
-            Of the band at each coverage, in (0, 1).
-        random_state : int, RandomState instance or None, default=None
-            Draws the samples.
-        kind : {"risk", "accuracy", "discordance", "concordance"}, default="risk"
+        confidence : float, default=None
+            Draw a band: at each coverage an interval of this confidence, in (0, 1),
+            over queries. None: no band.
+        kind : {"risk", "accuracy", "discordance"}, default="risk"
             The mean loss of accepted pairs, one minus it, or the share of the accepted
-            pairs that differ in the wrong order (a coin has .5), or in the right one;
-            these have no band.
+            pairs that differ in the wrong order (a coin has .5); that has no band.
         reference : bool, default=False
             Whether to draw random abstention (the value at coverage 1 throughout) and
             an oracle that abstains on mistakes first, both with the labels of this
@@ -163,11 +159,12 @@ class RiskCoverageDisplay(Display):
         Raises
         ------
         TypeError
-            If there is no selective ranker inside, or ``n_resamples`` is given and the
+            If there is no selective ranker inside, or ``confidence`` is given and the
             ranker has no ``operating_points``.
         ValueError
-            If no query has two items, or if ``n_resamples`` is given for the
-            concordance or with fewer than two queries of two items.
+            If no query has two items, if ``confidence`` is given for the discordance
+            or with fewer than two queries of two items, or if ``ax`` has a curve of
+            another loss or kind.
 
         Notes
         -----
@@ -181,12 +178,12 @@ class RiskCoverageDisplay(Display):
         if profile.risk.size == 0:
             raise no_pairs()
         band = None
-        if n_resamples is not None:
+        if confidence is not None:
             cls.open_ranker(ranker, X, y, qid, "operating_points")
             tables = totals_at(ranker, (X, y, qid), _GRID, "loss", "accepted")
-            band = band_of_totals(tables, n_resamples, confidence, random_state)
+            band = _band(tables, confidence)
         name = type(ranker).__name__ if name is None else name
-        loss = getattr(ranker, "loss", "zero_one")
+        loss = getattr(ranker, "loss", "misranking")
         display = cls._of_profile(profile, loss, band, kind, name)
         return display.plot(ax, kind=kind, reference=reference, **kwargs)
 
@@ -197,11 +194,9 @@ class RiskCoverageDisplay(Display):
         y_pred: ArrayLike,
         risk: ArrayLike,
         *,
-        loss: Any = "zero_one",
+        loss: Any = "misranking",
         qid: Any = None,
-        n_resamples: int | None = None,
-        confidence: float = 0.95,
-        random_state: Any = None,
+        confidence: float | None = None,
         kind: str = "risk",
         reference: bool = False,
         name: str | None = None,
@@ -218,12 +213,12 @@ class RiskCoverageDisplay(Display):
             Predicted labels in {-1, 0, +1}, of all pairs.
         risk : array-like of shape (n_pairs,)
             Pairs of low risk are accepted first; only the order counts.
-        loss : "zero_one", another name or array-like of shape (3, 3), \
-default="zero_one"
+        loss : {"misranking", "clear_order", "zero_one"} or array-like of shape \
+(3, 3), default="misranking"
             As in `risk_coverage_curve`.
         qid : array-like of shape (n_pairs,), default=None
             Query of each *pair*; needed for a band.
-        n_resamples, confidence, random_state, kind, reference
+        confidence, kind, reference
             As in ``from_estimator``.
         name, ax, **kwargs
             As in ``from_estimator``; no name by default.
@@ -232,7 +227,7 @@ default="zero_one"
         ------
         ValueError
             If `risk_coverage_curve` refuses the arrays, there are no pairs, or
-            ``n_resamples`` is given and ``qid`` is missing or names fewer than two
+            ``confidence`` is given and ``qid`` is missing or names fewer than two
             queries.
         """
         costs = check_loss(loss)
@@ -240,9 +235,9 @@ default="zero_one"
         label = check_labels(y_pred, "y_pred", truth.size)
         risks = check_numbers(risk, "risk", truth.size, unit="pair")
         band = None
-        if n_resamples is not None:
+        if confidence is not None:
             tables = _tables_of_pairs(costs[label + 1, truth + 1], risks, qid)
-            band = band_of_totals(tables, n_resamples, confidence, random_state)
+            band = _band(tables, confidence)
         profile = _profile_of(truth, label, risks, costs)
         display = cls._of_profile(profile, loss, band, kind, name)
         return display.plot(ax, kind=kind, reference=reference, **kwargs)
@@ -251,12 +246,13 @@ default="zero_one"
     def _of_profile(
         cls, profile: RiskProfile, loss: Any, band: Any, kind: str, name: str | None
     ) -> Self:
-        if band is not None and kind in _OF_ORDERS:
+        if band is not None and kind == "discordance":
             raise ValueError(
-                f"n_resamples must be None for kind={kind!r}: only the risk has a band."
+                "confidence must be None for kind='discordance': it has no band."
             )
         count = np.cumsum(profile.n_pairs)
-        costs = np.unique(check_loss(loss))
+        matrix = check_loss(loss)
+        costs = np.unique(matrix)
         return cls(
             coverage=profile.coverage,
             selective_risk=profile.selective_risk,
@@ -264,6 +260,7 @@ default="zero_one"
             aurc=area_of_prefixes(count, np.cumsum(profile.loss)),
             band=band,
             mistake_cost=float(costs[1]) if costs.size == 2 else None,
+            loss=re.sub(r"\.0\b", "", name_of_loss(matrix).strip("'")),
             name=name,
         )
 
@@ -277,13 +274,17 @@ default="zero_one"
         **kwargs: Any,
     ) -> None:
         check_choice(kind, "kind", tuple(_Y_LABELS))
-        fact = "" if self.aurc is None else f"AURC = {self.aurc:.3f}"
+        facts = [self.loss] if self.loss else []
+        # The area is that of the risk.
+        if self.aurc is not None and kind != "discordance":
+            facts.append(f"AURC = {self.aurc:.3f}")
         # With a point for each threshold, markers would hide the line.
-        style: Any = {"marker": "none", "label": join_label(name, fact)}
-        values = self._values(kind)
-        self.line_ = draw_curve(self.ax_, self.coverage, values, style, kwargs)
+        style: Any = {"marker": "none", "label": join_label(name, ", ".join(facts))}
+        values, drawn = self._values(kind), f"{kind} ({self.loss})"
+        drawn = kind if kind == "discordance" else drawn
+        self.line_ = draw_curve(self.ax_, self.coverage, values, style, kwargs, drawn)
         self.band_: Any = None
-        if self.band is not None and kind not in _OF_ORDERS:
+        if self.band is not None and kind != "discordance":
             at, *ends = self.band.T
             low, high = (_of_kind(end, kind) for end in ends)
             style = {"color": self.line_.get_color(), "alpha": 0.18, "linewidth": 0}
@@ -291,21 +292,22 @@ default="zero_one"
         self.reference_ = self._draw_references(kind) if reference else []
         self.ax_.set(
             xlabel="coverage (share of pairs accepted)",
-            ylabel=_Y_LABELS[kind],
+            # The legend has the numbers of a matrix.
+            ylabel=_Y_LABELS[kind].format(loss=re.sub(r"\[.*", "own", self.loss)),
             xlim=(0, 1),
         )
 
     def _values(self, kind: str) -> Any:
-        right: Any = self.concordance
-        if kind in _OF_ORDERS:
-            return right if kind == "concordance" else 1 - right
+        if kind == "discordance":
+            right: Any = self.concordance
+            return 1 - right
         return _of_kind(self.selective_risk, kind)
 
     def _draw_references(self, kind: str) -> list[Any]:
         # Abstaining at random leaves the expected value as it is.
         random = np.repeat(self._values(kind)[-1], 2)
         lines = [draw_reference(self.ax_, [0.0, 1.0], random, "random abstention")]
-        if self.mistake_cost is None or kind in _OF_ORDERS:
+        if self.mistake_cost is None or kind == "discordance":
             return lines
         wrong = self.selective_risk[-1] / self.mistake_cost
         # Not from 0, where the share of mistakes is 0 / 0.
@@ -332,69 +334,41 @@ def _of_kind(risk: FloatArray, kind: str) -> FloatArray:
     return risk if kind == "risk" else 1 - risk
 
 
-def band_of_totals(
-    tables: tuple[FloatArray, ...],
-    n_resamples: int,
-    confidence: float,
-    random_state: Any,
-) -> FloatArray:
-    """Return pointwise percentile intervals of the selective risk by coverage.
-
-    The curve of each resample of queries is interpolated at the coverages of the data;
-    the band holds the central share of these values at each coverage.
-    O(n_resamples * n_queries * n_thresholds).
+def _band(tables: tuple[FloatArray, ...], confidence: float) -> FloatArray:
+    """Return pointwise intervals of the selective risk, over queries.
 
     Parameters
     ----------
     tables : tuple of ndarray, float64
         Loss and number of the accepted pairs, each (n_queries, n_thresholds), at rising
-        thresholds, of which the last one accepts some pair; and all pairs of each
-        query, (n_queries,).
-    n_resamples, confidence, random_state
-        As in ``cluster_bootstrap``.
+        thresholds; and all pairs of each query, (n_queries,).
+    confidence : float
 
     Returns
     -------
     band : ndarray of shape (n_points, 3), float64
         Coverage, lower and upper end, at each distinct coverage above 0.
     """
-    check_positive_int(n_resamples, "n_resamples", minimum=2)
-    # A query of one item has no pair; drawing it would only make resamples smaller.
+    # A query of one item has no pair.
     loss, accepted, pairs = (table[tables[-1] > 0] for table in tables)
     if pairs.size < 2:
         raise ValueError(
             "qid must name at least two queries with pairs for a band "
-            f"(n_resamples={n_resamples}), got {pairs.size}."
+            f"(confidence={confidence}), got {pairs.size}."
         )
-    grid = np.unique(accepted.sum(axis=0) / pairs.sum())
     # Without an accepted pair the risk is undefined.
-    grid = grid[grid > 0]
-
-    def curve(times: FloatArray) -> FloatArray:
-        count, lost = times @ accepted, times @ loss
-        # Up to its first accepted pair the curve of a resample is level.
-        filled = count > 0
-        coverage = count[filled] / (times @ pairs)
-        risk: FloatArray = np.interp(grid, coverage, lost[filled] / count[filled])
-        return risk
-
-    low, high = cluster_bootstrap(
-        # One resample at a time: the tables of a whole block may not fit in memory.
-        lambda block: [curve(times) for times in block],
-        pairs.size,
-        n_resamples=n_resamples,
-        confidence=confidence,
-        random_state=random_state,
-    )
-    return np.column_stack([grid, low, high])
+    coverage, at = np.unique(accepted.sum(axis=0) / pairs.sum(), return_index=True)
+    coverage, at = coverage[coverage > 0], at[coverage > 0]
+    low, high = ratio_interval(loss[:, at], accepted[:, at], confidence=confidence)
+    return np.column_stack([coverage, np.maximum(low, 0), high])
 
 
 def _tables_of_pairs(
     lost: FloatArray, risk: FloatArray, qid: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Add up pairs by query and threshold, for ``band_of_totals``."""
+    """Add up pairs by query and threshold, for ``_band``."""
     if qid is None:
-        raise ValueError("qid must be given for a band (n_resamples), got None.")
+        raise ValueError("qid must be given for a band (confidence), got None.")
     codes, values = encode_qid(qid, risk.size, unit="pair")
     # The table has a column for each threshold, so thresholds are at the coverages of
     # the curve: a million pairs may have a million risks.
@@ -472,13 +446,7 @@ class ReviewCurveDisplay(Display):
         *,
         qid: Any = None,
         metric: str = "accuracy",
-        budgets: ArrayLike = (0.0, 0.005, 0.01, 0.025, 0.05),
-        error: Any = 0.1,
-        noticeable: float = 0.0,
         objective: Any = "pairs",
-        rounds: int = 10,
-        reviewer_error: Any = None,
-        random_state: Any = None,
         name: str | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -492,12 +460,12 @@ class ReviewCurveDisplay(Display):
         metric : {"accuracy", "ndcg"}, default="accuracy"
             Share of all pairs whose most probable label is right, and, dotted, the
             share that the reviews expect; or NDCG@10 of the ranking.
-        budgets, error, noticeable, objective, rounds, reviewer_error, random_state
+        objective : {"pairs", "top", "random"} or callable, default="pairs"
             As in `review_curve`.
         name : str, default=None
             Name in the legend; ``objective`` by default.
         ax, **kwargs
-            As in ``plot``.
+            As in ``plot``; and the other options of `review_curve`.
 
         Raises
         ------
@@ -507,19 +475,9 @@ class ReviewCurveDisplay(Display):
         """
         ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         check_choice(metric, "metric", tuple(_LABELS))
-        curve = review_curve(
-            ranker,
-            X,
-            y,
-            qid=qid,
-            budgets=budgets,
-            error=error,
-            noticeable=noticeable,
-            objective=objective,
-            rounds=rounds,
-            reviewer_error=reviewer_error,
-            random_state=random_state,
-        )
+        known = {*signature(review_curve).parameters} & {*kwargs}
+        options = {name: kwargs.pop(name) for name in known}
+        curve = review_curve(ranker, X, y, qid=qid, objective=objective, **options)
         return cls.from_predictions(
             curve["share"],
             curve[metric],
@@ -580,7 +538,8 @@ class ReviewCurveDisplay(Display):
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 
         style = {"label": join_label(name)}
-        self.line_ = draw_curve(self.ax_, self.share, self.value, style, kwargs)
+        curve = self.share, self.value
+        self.line_ = draw_curve(self.ax_, *curve, style, kwargs, self.metric)
         self.expected_ = None
         if self.expected is not None:
             colour = self.line_.get_color()

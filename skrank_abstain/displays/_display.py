@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._kernels import FloatArray, IntArray
@@ -18,17 +19,20 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.intake import take_columns
 from skrank_abstain.metrics import find_ranker
-from skrank_abstain.pairs import Queries, group_queries
+from skrank_abstain.pairs import Queries, Table, group_queries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Colours of Okabe and Ito (2008), "Color Universal Design", told apart with any common
-#: colour vision. References are grey, equally far from white and from black.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
+#: colour vision, and a brown. References are grey, equally far from white and black.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C510A")
 GREY = "#767676"
-LINE_STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
-MARKERS = ("o", "s", "^", "D", "v")
+# Seven colours and eight styles have no common factor: 56 curves differ, the first
+# seven in both.
+_LONG = ((0, (9, 3)), (0, (3, 1, 1, 3)), (0, (1, 4)))
+LINE_STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), *_LONG)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
 #: Fillings of the markers of the first model on some axes, of the second, ...
 _FILLINGS = ("full", "none", "left", "top", "right")
@@ -47,24 +51,39 @@ def require_pyplot(caller: str) -> Any:
 
 
 def draw_curve(
-    ax: Axes, x: Any, y: Any, style: dict[str, Any], chosen: dict[str, Any]
+    ax: Axes,
+    x: Any,
+    y: Any,
+    style: dict[str, Any],
+    chosen: dict[str, Any],
+    quantity: str | None = None,
 ) -> Any:
     """Draw one line in a colour, line style and marker that no line of the axes has.
 
     The ``style`` of the display replaces these; the user's ``chosen`` style replaces
-    both.
+    both. Raise ValueError if the axes have a curve of another ``quantity``.
     """
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
+    before = {getattr(each, "quantity", quantity) for each in ax.lines} - {quantity}
+    if before:
+        raise ValueError(
+            f"ax must hold curves of one quantity, got {quantity!r} after "
+            f"{before.pop()!r}: draw it on axes of its own."
+        )
     # The axes know the colours that other displays or the user have drawn in.
     used = _colours(ax)
     free = [k for k, colour in enumerate(PALETTE) if colour not in used]
-    k = free[0] if free else len(ax.lines) % len(PALETTE)
-    default = {"color": PALETTE[k], "linestyle": LINE_STYLES[k], "marker": MARKERS[k]}
+    k = free[0] if free else sum(colour in PALETTE for colour in used)
+    names = {"color": PALETTE, "linestyle": LINE_STYLES, "marker": MARKERS}
+    default = {name: values[k % len(values)] for name, values in names.items()}
     # `normalize_kwargs` turns short names, such as c, into long ones.
     options = {**default, **style, **normalize_kwargs(chosen, Line2D)}
-    return ax.plot(x, y, **options)[0]
+    line: Any = ax.plot(x, y, **options)[0]
+    if quantity is not None:
+        line.quantity = quantity
+    return line
 
 
 def draw_outcomes(
@@ -159,17 +178,23 @@ def _colours(ax: Axes) -> list[str]:
     return [to_hex(line.get_color()).upper() for line in ax.lines]
 
 
-class Display:
+class Display(Table):
     """A picture and its numbers, as a dataclass.
 
     ``from_estimator`` and ``from_predictions`` compute the numbers, construct the
-    display and call ``plot``.
+    display and call ``plot``. ``to_frame`` has a row for each point of the curves.
     """
 
     #: Method that the ranker of ``from_estimator`` must have.
     needs: ClassVar[str] = "risk_profile"
 
     legend_columns: ClassVar[int] = 1
+
+    #: Names of what stands along the first axis of an array: one curve for each.
+    outcomes: tuple[str, ...] = ()
+
+    #: Names of the two columns of an array, such as the ends of an interval.
+    ends: ClassVar[tuple[str, str]] = ("low", "high")
 
     name: str | None
 
@@ -187,6 +212,22 @@ class Display:
             remedy = f"Pass its pairs to {cls.__name__}.from_predictions instead."
         needs = needs or cls.needs
         return find_ranker(estimator, X, y, qid, needs, remedy=remedy)
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of the display as columns, with the rows of the first.
+
+        An array with rows of its own, such as a band, stays an attribute alone.
+        """
+        this: Any = self  # each display is a dataclass
+        columns: dict[str, NDArray[Any]] = {}
+        for name in (field.name for field in fields(this)):
+            values = getattr(self, name)
+            if isinstance(values, Table):
+                columns |= values._columns()
+            elif isinstance(values, np.ndarray | list):
+                columns |= _split(name, np.asarray(values), self.outcomes, self.ends)
+        n_rows = len(next(iter(columns.values())))
+        return {name: each for name, each in columns.items() if len(each) == n_rows}
 
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
@@ -222,6 +263,20 @@ class Display:
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         """Draw on ``self.ax_``, and keep the artists."""
         raise NotImplementedError
+
+
+def _split(
+    name: str, values: NDArray[Any], outcomes: tuple[str, ...], ends: tuple[str, str]
+) -> dict[str, NDArray[Any]]:
+    """Return an array as columns: by outcome, the first axis, and by end, the last."""
+    if values.ndim == 1:
+        return {name: values}
+    keys, parts = (outcomes, values) if outcomes else (ends, values.T)
+    pieces = (
+        _split(f"{name}_{key}", part, (), ends)
+        for key, part in zip(keys, parts, strict=True)
+    )
+    return {key: column for piece in pieces for key, column in piece.items()}
 
 
 def check_truth(y_true: ArrayLike) -> IntArray:

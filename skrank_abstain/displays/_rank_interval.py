@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._kernels import FloatArray, IntArray
@@ -83,6 +82,8 @@ class RankIntervalDisplay(Display):
 
     legend_columns = 3
 
+    ends = ("best", "worst")
+
     intervals: IntArray
     places: IntArray | None = None
     relevance: FloatArray | None = None
@@ -145,31 +146,43 @@ class RankIntervalDisplay(Display):
 
         Notes
         -----
-        O(n log n), no pair is formed.
+        O(n log n), no pair is formed. All queries of X are ranked to draw one.
         """
         ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         check_row_order(X, y=y, qid=qid, item_id=item_id)
         relevance = None if y is None else check_relevance(y, _num_samples(X))
-        # The model scores only the rows of the query.
-        rows = _rows_of_query(ranker, X, qid, query)
-        if rows.size < _num_samples(X):
+        column = getattr(ranker, "qid_col", None)
+        if qid is None and column is None and getattr(ranker, "n_queries_", 1) > 1:
+            # One ranking of the items of several queries would be wrong.
+            raise ValueError(
+                f"qid must be given after calibration on {ranker.n_queries_} queries: "
+                "qid=0 says that all rows are of one; query= picks one of several."
+            )
+        queries = rows_by_query(ranker, X, qid)
+        values, rows = queries.values.tolist(), np.arange(queries.n_items)
+        named: Any = check_item_id(item_id, queries)
+        if query is None and len(values) > 1:
+            source = "qid" if column is None else f"qid_col={column!r}"
+            raise ValueError(
+                f"X must hold the items of one query, got {len(values)} by {source}: "
+                f"pass query= to draw one of them, such as query={values[0]!r}."
+            )
+        if query is not None and query not in values:
+            raise ValueError(
+                f"query must be one of the {len(values)} queries of qid, such as "
+                f"{values[0]!r}, got {shown(query)}."
+            )
+        if len(values) > 1:
+            rows = np.flatnonzero(queries.codes == values.index(query))
             # Names tell the caller's rows, not the rows within the query.
-            names = [f"row {row}" for row in rows]
-            if item_id is not None:
-                named = check_item_id(item_id, rows_by_query(ranker, X, qid))
-                names = _safe_indexing(named, rows)
-            item_id, X = names, _safe_indexing(X, rows)
-            relevance = None if relevance is None else relevance[rows]
-        # One query is left: a scalar, unless X has a column of queries.
-        ranking = ranker.ranking(
-            X, qid=None if qid is None else 0, confidence=confidence
-        )
-        by_row = np.argsort(ranking.item_id)
+            named = [f"row {row}" for row in rows] if named is None else named[rows]
+        ranking = ranker.ranking(X, qid=qid, confidence=confidence)
+        of_rows = np.argsort(ranking.item_id)[rows]
         return cls.from_predictions(
-            np.stack([ranking.best, ranking.worst], axis=1)[by_row],
-            relevance=relevance,
-            places=ranking.place[by_row],
-            item_id=item_id,
+            np.stack([ranking.best, ranking.worst], axis=1)[of_rows],
+            relevance=None if relevance is None else relevance[rows],
+            places=ranking.place[of_rows],
+            item_id=named,
             confidence=confidence,
             top_k=top_k,
             name=name,
@@ -278,7 +291,7 @@ class RankIntervalDisplay(Display):
         relevance = self.relevance[self.order_]
         grades = np.unique(relevance)
         # Too many grades for shapes: use a colour map that also works in grey.
-        if grades.size > len(MARKERS):
+        if grades.size > 5:
             points = self.ax_.scatter(
                 row, row, c=relevance, cmap="cividis", edgecolor=GREY, zorder=3
             )
@@ -335,36 +348,3 @@ def _check_intervals(intervals: ArrayLike) -> IntArray:
             f"{ranks[wrong][0].tolist()} at row {int(wrong.argmax())}."
         )
     return ranks.astype(np.int64)
-
-
-def _rows_of_query(ranker: Any, X: Any, qid: Any, query: Any) -> IntArray:
-    """Return the rows of ``query``; None stands for the only query.
-
-    Raises
-    ------
-    ValueError
-        If ``qid`` is missing, or ``query`` is missing or unknown.
-    """
-    column = getattr(ranker, "qid_col", None)
-    if qid is None and column is None and getattr(ranker, "n_queries_", 1) > 1:
-        # One ranking of the items of several queries would be wrong.
-        raise ValueError(
-            f"qid must be given after calibration on {ranker.n_queries_} queries: "
-            "qid=0 says that all rows are of one; query= picks one of several."
-        )
-    queries = rows_by_query(ranker, X, qid)
-    values = queries.values.tolist()
-    if query is None:
-        if len(values) > 1:
-            source = "qid" if column is None else f"qid_col={column!r}"
-            raise ValueError(
-                f"X must hold the items of one query, got {len(values)} by {source}: "
-                f"pass query= to draw one of them, such as query={values[0]!r}."
-            )
-        return np.arange(queries.n_items)
-    if query not in values:
-        raise ValueError(
-            f"query must be one of the {len(values)} queries of qid, such as "
-            f"{values[0]!r}, got {shown(query)}."
-        )
-    return np.flatnonzero(queries.codes == values.index(query))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._kernels import FloatArray, IntArray
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 _COVERAGES = np.linspace(0.1, 1.0, 10)
 _FINE_COVERAGES = np.linspace(0.05, 1.0, 20)
-_MERGED = ("strict: one item better", "tie")
-_LABELS = ("left better (+1)", "tie (0)", "right better (-1)")
+#: Pairs of a reliability diagram; more would take long and look alike.
+_MOST_PAIRS = 1_000_000
 _OUTCOMES = ("higher-scored preferred", "tie", "lower-scored preferred")
 
 
@@ -222,12 +222,10 @@ class CoverageDisplay(Display):
             )
         coverage = np.array([coverage_score(mask) for mask in masks])
         check_fraction(confidence, "confidence")
-        interval = None
         # Intervals over pairs would be far too narrow (docs/guarantees.md).
-        if qid is not None:
-            codes, _ = encode_qid(qid, masks.shape[1], unit="pair")
-            decided, pairs = sums_of(masks.T, codes).T, np.bincount(codes)[:, None]
-            interval = _intervals(decided, pairs, confidence)
+        codes, _ = encode_qid(qid, masks.shape[1], unit="pair")
+        decided, pairs = sums_of(masks.T, codes).T, np.bincount(codes)[:, None]
+        interval = _intervals(decided, pairs, confidence)
         made = cls(target=asked, coverage=coverage, interval=interval, name=name)
         return made.plot(ax, **kwargs)
 
@@ -265,8 +263,6 @@ class ClassFractionDisplay(Display):
         Shares of the pairs accepted, ascending.
     fraction : ndarray of shape (n_outcomes, n_points), float64
         Share of each outcome among the accepted pairs; each column sums to one.
-    outcomes : tuple of str
-        Names of the outcomes in the legend.
     name : str, default=None
         Name of the model in the legend.
 
@@ -301,9 +297,10 @@ class ClassFractionDisplay(Display):
 
     needs = "operating_points"
 
+    outcomes = ("strict: one item better", "tie")
+
     coverage: FloatArray
     fraction: FloatArray
-    outcomes: tuple[str, ...]
     name: str | None = None
 
     @classmethod
@@ -363,7 +360,6 @@ class ClassFractionDisplay(Display):
         return cls(
             coverage=accepted / pairs.sum(),
             fraction=np.array([accepted - tied, tied]) / accepted,
-            outcomes=_MERGED,
             name=name,
         ).plot(ax, **kwargs)
 
@@ -374,7 +370,6 @@ class ClassFractionDisplay(Display):
         risk: ArrayLike,
         *,
         coverages: ArrayLike | None = None,
-        merge_strict: bool = True,
         name: str | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -390,9 +385,6 @@ class ClassFractionDisplay(Display):
         coverages : array-like of shape (n_points,), default=None
             Accept the pairs whose risk is at most this quantile of ``risk``, in
             (0, 1], ascending; 0.05, 0.1, ..., 1 by default.
-        merge_strict : bool, default=True
-            Whether -1 and +1 are one outcome. Separate them if left and right differ
-            in meaning.
         name, ax, **kwargs
             As in ``from_estimator``; no name by default.
 
@@ -412,15 +404,13 @@ class ClassFractionDisplay(Display):
         # Equal risks are accepted together: several quantiles may be one threshold.
         level, n_levels = levels_of(risks, target)
         # The last level holds the pairs above all thresholds.
-        sums = sums_of(np.eye(3)[1 - truth], level, n_levels + 1)
+        tie = (truth == 0).astype(np.float64)
+        sums = sums_of(np.column_stack([1 - tie, tie]), level, n_levels + 1)
         counts = sums[:, :-1].cumsum(axis=1)
         accepted = counts.sum(axis=0)
-        if merge_strict:
-            counts = np.array([counts[0] + counts[2], counts[1]])
         return cls(
             coverage=accepted / truth.size,
             fraction=counts / accepted,
-            outcomes=_MERGED if merge_strict else _LABELS,
             name=name,
         ).plot(ax, **kwargs)
 
@@ -495,6 +485,8 @@ class PairReliabilityDisplay(Display):
 
     needs = "ranking"
 
+    outcomes = _OUTCOMES
+
     prob_pred: FloatArray
     prob_true: FloatArray
     gap: FloatArray
@@ -512,8 +504,6 @@ class PairReliabilityDisplay(Display):
         qid: Any = None,
         n_bins: int = 10,
         confidence: float = 0.95,
-        max_pairs: int = 1_000_000,
-        random_state: Any = None,
         name: str | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -523,16 +513,12 @@ class PairReliabilityDisplay(Display):
         Parameters
         ----------
         estimator, X, y, qid
-            As in `RiskCoverageDisplay.from_estimator`. All pairs count.
+            As in `RiskCoverageDisplay.from_estimator`. Of more than a million pairs
+            random queries are drawn.
         n_bins : int, default=10
             Number of bins of nearly equal size; fewer if many differences are equal.
         confidence : float, default=0.95
             Confidence of the intervals, in (0, 1). They need two queries.
-        max_pairs : int, default=1_000_000
-            If there are more pairs, draw whole queries at random, at least one, up to
-            this number of pairs.
-        random_state : int, RandomState instance or None, default=None
-            Draws the queries.
         name : str, default=None
             Name in the legend; none by default.
         ax, **kwargs
@@ -547,15 +533,12 @@ class PairReliabilityDisplay(Display):
 
         Notes
         -----
-        Forms the pairs: O(n_pairs) time and memory, up to ``max_pairs``.
+        Forms the pairs: O(n_pairs) time and memory, up to a million pairs.
         """
         ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
-        check_positive_int(max_pairs, "max_pairs")
-        *arrays, qid = _labelled_pairs(ranker, X, y, qid, max_pairs, random_state)
-        kwargs = {"name": name, "ax": ax, **kwargs}
-        return cls.from_predictions(
-            *arrays, qid=qid, n_bins=n_bins, confidence=confidence, **kwargs
-        )
+        *arrays, qid = _labelled_pairs(ranker, X, y, qid)
+        kwargs |= {"n_bins": n_bins, "confidence": confidence, "name": name, "ax": ax}
+        return cls.from_predictions(*arrays, qid=qid, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -614,25 +597,19 @@ class PairReliabilityDisplay(Display):
         # Their bounds are gaps of pairs, so that no bin is empty.
         code, _ = levels_of(np.abs(signed), np.arange(1, n_bins + 1) / n_bins)
         n_pairs = np.bincount(code)
-        interval = None
-        if qid is not None:
-            queries, values = encode_qid(qid, truth.size, unit="pair")
-            # A cell for each query and bin: the query is the sample, since its pairs
-            # depend on each other.
-            cell, size = queries * n_pairs.size + code, values.size * n_pairs.size
-            columns = np.column_stack([observed, np.ones(truth.size)])
-            sums = sums_of(columns, cell, size)
-            *tables, pairs = sums.reshape(4, values.size, n_pairs.size)
-            if values.size > 1:
-                interval = np.array(
-                    [_intervals(table, pairs, confidence) for table in tables]
-                )
+        # A cell for each query and bin: the query is the sample, since its pairs depend
+        # on each other.
+        queries, values = encode_qid(qid, truth.size, unit="pair")
+        cell, size = queries * n_pairs.size + code, values.size * n_pairs.size
+        sums = sums_of(np.column_stack([observed, np.ones(truth.size)]), cell, size)
+        *tables, pairs = sums.reshape(4, values.size, n_pairs.size)
+        ends: Any = [_intervals(table, pairs, confidence) for table in tables]
         return cls(
             prob_pred=sums_of(predicted, code) / n_pairs,
-            prob_true=sums_of(observed, code) / n_pairs,
+            prob_true=np.sum(tables, axis=1) / n_pairs,
             gap=np.bincount(code, np.abs(signed)) / n_pairs,
             n_pairs=n_pairs,
-            interval=interval,
+            interval=None if values.size < 2 else np.array(ends),
             name=name,
         ).plot(ax, **kwargs)
 
@@ -698,10 +675,8 @@ def _targets(
     return np.unique(np.minimum(default, getattr(ranker, "highest_coverage_", 1.0)))
 
 
-def _labelled_pairs(
-    ranker: Any, X: Any, y: ArrayLike, qid: Any, max_pairs: int, random_state: Any
-) -> tuple[Any, ...]:
-    """Form the pairs of all queries, or of random queries up to ``max_pairs`` pairs.
+def _labelled_pairs(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> tuple[Any, ...]:
+    """Form the pairs of all queries, or of random ones up to ``_MOST_PAIRS`` pairs.
 
     Returns
     -------
@@ -709,23 +684,17 @@ def _labelled_pairs(
         As in ``PairReliabilityDisplay.from_predictions``.
     """
     # `evaluate` raises if `fit` had a qid and there is none now.
-    n_pairs = ranker.evaluate(X, y, qid=qid).pairs
-    relevance = check_relevance(y)
-    if n_pairs.sum() > max_pairs:
-        # Whole queries, since they are the sample of the intervals.
+    n_pairs, relevance = ranker.evaluate(X, y, qid=qid).pairs, check_relevance(y)
+    if n_pairs.sum() > _MOST_PAIRS:
+        # Whole queries, since they are the sample of the intervals; at least one.
         queries = rows_by_query(ranker, X, qid)
-        order = check_random_state(random_state).permutation(n_pairs.size)
-        # At least one query is drawn, so all of them must have pairs.
-        order = order[n_pairs[order] > 0]
-        n_drawn = np.searchsorted(np.cumsum(n_pairs[order]), max_pairs, side="right")
+        order = np.random.default_rng(0).permutation(np.flatnonzero(n_pairs))
+        n_drawn = np.searchsorted(np.cumsum(n_pairs[order]), _MOST_PAIRS, side="right")
         rows = np.flatnonzero(np.isin(queries.codes, order[: max(n_drawn, 1)]))
         X, relevance = _safe_indexing(X, rows), relevance[rows]
         qid = None if qid is None else queries.codes[rows]
     decisions = ranker.predict_pairs(X, qid=qid)
-    scores = ranker.predict(X, qid=qid)
     left, right = decisions.left, decisions.right
-    label, difference = (
-        pair_labels(relevance, left, right),
-        scores[left] - scores[right],
-    )
-    return label, decisions.proba, difference, decisions.qid
+    scores = ranker.predict(X, qid=qid)
+    label = pair_labels(relevance, left, right)
+    return label, decisions.proba, scores[left] - scores[right], decisions.qid

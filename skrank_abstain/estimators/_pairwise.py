@@ -500,9 +500,8 @@ n_folds_, n_features_in_, feature_names_in_
         check_row_order(X, sample_weight=sample_weight)
         gaps = self._labelled_gaps(X, y, qid)
         weight = check_sample_weight(sample_weight, gaps.n_pairs)
-        return self._calibration.engine.tally(
-            gaps, [self._region], weight=weight
-        ).totals()
+        tally = self._calibration.engine.tally(gaps, [self._region], weight=weight)
+        return tally.totals(None if qid is None else encode_qid(qid, gaps.n_pairs)[1])
 
     def risk_profile(self, X: Any, y: ArrayLike, *, qid: Any = None) -> RiskProfile:
         """Return pairs and their loss at each risk, whatever the threshold.

@@ -44,6 +44,7 @@ from skrank_abstain.pairs import (
     PairRecord,
     Ranking,
     Scores,
+    Table,
     check_item_id,
     check_output_size,
     check_pairs,
@@ -349,7 +350,9 @@ class PairDecider(ModelWrapper):
             return _add_by_group(
                 replace(items, y=relevance),
                 groups,
-                lambda some: decision.tally(some, regions, weight=weight).totals(),
+                lambda some: decision.tally(some, regions, weight=weight).totals(
+                    some.queries.values
+                ),
             )
         made = self._decide(decision, items, pairs)
         return PairTotals.of_decisions(
@@ -387,6 +390,16 @@ class OperatingPoint(NamedTuple):
     coverage: float
     threshold: float
     totals: PairTotals
+
+
+class OperatingPoints(list[OperatingPoint], Table):
+    """Operating points; ``to_frame`` has a row for each, all queries together."""
+
+    def _columns(self) -> dict[str, Any]:
+        pooled = ("coverage", "selective_risk", "discordance", "accuracy")
+        rows = [[*point[:2], *(getattr(point[2], n) for n in pooled)] for point in self]
+        columns = np.reshape(rows, (-1, 2 + len(pooled))).T
+        return dict(zip(("target", "threshold", *pooled), columns, strict=True))
 
 
 class SelectiveRanker(PairDecider, RuleThreshold):
@@ -1029,7 +1042,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         qid: Any = None,
         coverages: Iterable[float],
         groups: Any = None,
-    ) -> list[OperatingPoint]:
+    ) -> OperatingPoints:
         """Add up what would happen to labelled pairs at many calibration coverages.
 
         Parameters
@@ -1047,7 +1060,8 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Returns
         -------
         points : list of OperatingPoint
-            One for each coverage: the threshold, and the pairs by query.
+            One for each coverage: the threshold, and the pairs by query;
+            ``points.to_frame()`` has a row for each.
 
         Notes
         -----
@@ -1061,7 +1075,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         # A randomised boundary, or a guarantee, is part of the ranker's own rule.
         own = self._fitted_rule
         moves = "coverage" in [field.name for field in fields(own)]
-        points = []
+        points = OperatingPoints()
         for value in coverages:
             coverage = check_fraction(value, "coverages", include_one=True)
             rule = replace(own, coverage=coverage) if moves else Coverage(coverage)

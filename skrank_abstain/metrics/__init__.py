@@ -1,6 +1,7 @@
 """Metrics of pair decisions on arrays; scorers of rankers."""
 
 # The other rooms import the areas, find_ranker and undefined, too.
+from skrank_abstain.metrics._compare import compare
 from skrank_abstain.metrics._curves import (
     area_of_prefixes,
     augrc_loss,
@@ -43,6 +44,7 @@ __all__ = [
     "pairwise_log_loss",
     "pairwise_brier_loss",
     "Estimate",
+    "compare",
     "RankerScorer",
     "selective_accuracy_scorer",
     "selective_auc_scorer",

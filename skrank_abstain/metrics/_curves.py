@@ -38,7 +38,7 @@ def risk_coverage_curve(
     risk: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    loss: Any = "zero_one",
+    loss: Any = "misranking",
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return coverage and selective risk at every threshold on the risk.
 
@@ -55,8 +55,10 @@ def risk_coverage_curve(
         first.
     sample_weight : array-like of shape (n_pairs,), default=None
         Non-negative pair weights. A weight of k is the same as k copies of the pair.
-    loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
-        Cost of a prediction, rows predicted, columns true, order -1, 0, +1.
+    loss : {"misranking", "clear_order", "zero_one"} or array-like of shape (3, 3), \
+default="misranking"
+        Cost of a prediction, rows predicted, columns true, order -1, 0, +1. The
+        default is that of the rankers; the papers have "zero_one".
 
     Returns
     -------
@@ -98,12 +100,12 @@ def risk_coverage_curve(
     >>> coverage
     array([0.25, 0.75, 1.  ])
     >>> selective_risk
-    array([0.        , 0.33333333, 0.5       ])
+    array([0.  , 0.  , 0.25])
     """
     cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
     weight = pair_weight(sample_weight, risks.size)
     # Each pair is a query of its own, which counts as often as its weight says.
-    blocks = _cumulate_queries(cost, risks, np.arange(risks.size))
+    blocks = cumulate_queries(cost, risks, np.arange(risks.size))
     count, total, thresholds = blocks(weight)
     return count / count[-1:], total / count, thresholds
 
@@ -116,7 +118,7 @@ def aurc_loss(
     excess: bool = False,
     qid: Any = None,
     average: str = "pooled",
-    loss: Any = "zero_one",
+    loss: Any = "misranking",
     interval: str | None = None,
     confidence: float = 0.95,
     n_resamples: int = 2000,
@@ -143,8 +145,10 @@ def aurc_loss(
         Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         The area of all pairs in one order, or the mean of the queries' areas.
-    loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
-        Cost of a prediction, rows predicted, columns true, order -1, 0, +1.
+    loss : {"misranking", "clear_order", "zero_one"} or array-like of shape (3, 3), \
+default="misranking"
+        Cost of a prediction, rows predicted, columns true, order -1, 0, +1. The
+        default is that of the rankers; the papers have "zero_one".
     interval : {None, "bootstrap"}, default=None
         How to make a confidence interval over queries, see `Estimate`.
     confidence, n_resamples, random_state : float, int, None or RandomState
@@ -207,7 +211,7 @@ def augrc_loss(
     *,
     qid: Any = None,
     average: str = "pooled",
-    loss: Any = "zero_one",
+    loss: Any = "misranking",
     interval: str | None = None,
     confidence: float = 0.95,
     n_resamples: int = 2000,
@@ -305,7 +309,7 @@ def generalised_area(count: FloatArray, total: FloatArray) -> float:
 
 
 def _aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
-    by_risk = _cumulate_queries(cost, risk, codes)
+    by_risk = cumulate_queries(cost, risk, codes)
     return lambda times: area_of_prefixes(*by_risk(times)[:2])
 
 
@@ -316,21 +320,21 @@ def _excess_aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
 
 
 def _augrc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
-    by_risk = _cumulate_queries(cost, risk, codes)
+    by_risk = cumulate_queries(cost, risk, codes)
     return lambda times: generalised_area(*by_risk(times)[:2])
 
 
-def _cumulate_queries(
+def cumulate_queries(
     cost: FloatArray, risk: FloatArray, codes: IntArray
 ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]:
     """Return a function from how often each query counts to the points of a curve.
 
     The points are the cumulated number and cost of the pairs up to each distinct risk,
-    and these risks.
+    and these risks. Several costs, of shape (n_costs, n_pairs), are cumulated at once.
     """
     # Resamples change only how often a pair counts, so one sort serves them all.
     order = np.argsort(risk, kind="stable")
-    ordered, query, risks = cost[order], codes[order], risk[order]
+    ordered, query, risks = cost[..., order], codes[order], risk[order]
     # Exact comparison: equal pairs have equal risks, and a tolerance would chain
     # distinct risks together.
     last = np.flatnonzero(np.append(risks[1:] != risks[:-1], risks.size > 0))
@@ -338,10 +342,10 @@ def _cumulate_queries(
     def blocks(times: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         weight = times[query]
         count = np.cumsum(weight)[last]
-        total = np.cumsum(weight * ordered)[last]
+        total = np.cumsum(weight * ordered, axis=-1)[..., last]
         # A block without a pair in the resample adds no point to its curve.
         filled = np.diff(count, prepend=0) > 0
-        return count[filled], total[filled], risks[last][filled]
+        return count[filled], total[..., filled], risks[last][filled]
 
     return blocks
 

@@ -591,12 +591,11 @@ class Averaging:
         # reward abstention.
         defined = wholes > 0
         ratios = parts[defined] / wholes[defined]
+        if by_query and ratios.size:
+            return self._mean(ratios, limits)
         value = float(ratios.mean()) if ratios.size else undefined(name, zero_division)
         if self.interval is None:
             return value
-        if by_query:
-            # A mean is a ratio of sums, too: the values over their number.
-            return Estimate(value, *self._bounds(ratios, np.ones(ratios.size), limits))
         # Queries without weight would add degrees of freedom.
         present = _add_up(weight, codes) > 0
         parts, wholes = (_add_up(column, codes)[present] for column in (part, whole))
@@ -635,12 +634,7 @@ class Averaging:
             values = [
                 area(cost[q], risk[q], np.zeros_like(q))(np.ones(1)) for q in pieces
             ]
-            value = float(np.mean(values))
-            if self.interval is None:
-                return value
-            return Estimate(
-                value, *self._bounds(np.array(values), np.ones(len(values)))
-            )
+            return self._mean(np.array(values), (-np.inf, np.inf))
         of_queries = area(cost, risk, codes)
         n_queries = int(codes.max()) + 1
         value = of_queries(np.ones(n_queries))
@@ -655,15 +649,17 @@ class Averaging:
 
     def _codes(self, n_pairs: int) -> IntArray:
         """Return the number of the query of each pair; all are one without ``qid``."""
-        if self.qid is None:
-            return np.zeros(n_pairs, dtype=np.int64)
         return encode_qid(self.qid, n_pairs, unit="pair")[0]
 
+    def _mean(self, values: FloatArray, limits: tuple[float, float]) -> MetricValue:
+        # A mean is a ratio of sums, too: the values over their number.
+        value = float(values.mean())
+        if self.interval is None:
+            return value
+        return Estimate(value, *self._bounds(values, np.ones(values.size), limits))
+
     def _bounds(
-        self,
-        part: FloatArray,
-        whole: FloatArray,
-        limits: tuple[float, float] = (-np.inf, np.inf),
+        self, part: FloatArray, whole: FloatArray, limits: tuple[float, float]
     ) -> tuple[Any, Any]:
         if self.interval == "delta":
             confidence = self.options["confidence"]

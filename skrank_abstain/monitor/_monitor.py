@@ -646,6 +646,8 @@ class MonitorDisplay(Display):
     1
     """
 
+    ends = ("without labels", "audit")
+
     days: list[str]
     evidence: FloatArray
     alarm: float

@@ -84,7 +84,7 @@ def evaluate(
     refuse_split_queries([ids for _, ids in found])
     totals = [each for each, _ in found if each is not None]
     names = [each.name for each in fields(PairTotals)]
-    arrays = {n: [np.empty(0), *(getattr(t, n) for t in totals)] for n in names}
+    arrays = {n: [getattr(t, n) for t in totals] or [np.empty(0)] for n in names}
     return PairTotals(**{n: np.concatenate(each) for n, each in arrays.items()})
 
 

@@ -330,15 +330,17 @@ class Calibration(Value):
     def totals(self, region: Any, items: Scores, groups: Any = None) -> PairTotals:
         """Add up what happens to all pairs, or to those of two groups of items."""
         engine = self.engine
+        # Pairs that were given one by one are queries without a name.
+        qid = items.queries.values if items.unit is None else None
         if groups is None:
-            return engine.tally(items, [region]).totals()
+            return engine.tally(items, [region]).totals(qid)
         names = self.item_groups or []
         if len(groups) != 2 or not {*groups} <= {*names}:
             raise ValueError(
                 f"groups must be two of those of fit ({listed(names)}), got {groups!r}."
             )
         one, other = sorted(map(names.index, groups))
-        return tally_of(engine, Cell(one, other, 0), items, [region]).totals()
+        return tally_of(engine, Cell(one, other, 0), items, [region]).totals(qid)
 
     @property
     def is_graded(self) -> bool:

@@ -26,7 +26,7 @@ from skrank_abstain.concentration import (
     certify_risk,
     choose_start,
     hierarchical_quantile,
-    paired_ratio_test,
+    ratio_difference,
     warn_of_delta,
 )
 from skrank_abstain.selection._calibration import (
@@ -588,7 +588,7 @@ def both_ways(part: FloatArray, whole: FloatArray, pairs: FloatArray) -> BothWay
     low, high = sorted([by_query, by_pair])
     differ = high > (1 + _MOST_EXCESS) * low
     if differ:
-        test = paired_ratio_test(part, whole, part / pairs, whole / pairs)
+        test = ratio_difference(part, whole, part / pairs, whole / pairs)
         differ = test.pvalue <= _LEVEL
     return by_query, by_pair, differ
 

@@ -10,23 +10,26 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._validation import check_choice
 from skrank_abstain.concentration import ratio_interval
-from skrank_abstain.pairs import PairDecisions, Queries, pair_labels
+from skrank_abstain.pairs import PairDecisions, Queries, Table, pair_labels
 
 
 @dataclass(frozen=True, eq=False)
-class PairTotals:
+class PairTotals(Table):
     """Sums over the pairs of each query, in order of first appearance.
 
     A pair counts 1, or the product of its items' weights. All arrays have shape
-    (n_queries,).
+    (n_queries,). ``to_frame`` has a row for each query.
 
     Attributes
     ----------
+    qid : ndarray
+        The queries, as they were given; their numbers where none were.
     pairs : ndarray, float64
         All pairs.
     accepted : ndarray, float64
@@ -71,6 +74,7 @@ class PairTotals:
     ((60,), 0.5)
     """
 
+    qid: NDArray[Any]
     pairs: FloatArray
     accepted: FloatArray
     correct: FloatArray
@@ -119,7 +123,8 @@ class PairTotals:
             1.0 if weight is None else weight[left] * weight[right],
         )
         calls_tie = np.array([False, False, True, True])
-        return Tally(counts, np.array([[0.0, 1, 0, 1]]), calls_tie, loss).totals()
+        tally = Tally(counts, np.array([[0.0, 1, 0, 1]]), calls_tie, loss)
+        return tally.totals(queries.values)
 
     def of_queries(self, queries: Any) -> PairTotals:
         """Return the totals of some queries.
@@ -133,20 +138,26 @@ class PairTotals:
         -------
         totals : PairTotals
         """
-        return PairTotals(*(column[queries] for column in self._columns()))
+        sums = (column[queries] for column in self._sums())
+        return PairTotals(self.qid[queries], *sums)
 
     def times(self, weight: Any) -> PairTotals:
         """Return the totals of queries that count by a weight, (n_queries,)."""
-        return PairTotals(*(column * weight for column in self._columns()))
+        return PairTotals(self.qid, *(column * weight for column in self._sums()))
 
     def less(self, *parts: PairTotals) -> PairTotals:
         """Return the totals without those of some parts of each query's pairs."""
-        rest = zip(self._columns(), *(part._columns() for part in parts), strict=True)
-        return PairTotals(*(whole - sum(others) for whole, *others in rest))
+        rest = zip(self._sums(), *(part._sums() for part in parts), strict=True)
+        sums = (whole - sum(others) for whole, *others in rest)
+        return PairTotals(self.qid, *sums)
 
-    def _columns(self) -> list[FloatArray]:
-        """Return the arrays of shape (n_queries,)."""
-        return [getattr(self, each.name) for each in fields(self)]
+    def _sums(self) -> list[FloatArray]:
+        return [getattr(self, each.name) for each in fields(self)[1:]]
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        derived = ("answered_order", "unlike", "discordant")
+        names = [each.name for each in fields(self)]
+        return {name: getattr(self, name) for name in (*names, *derived)}
 
     def __repr__(self) -> str:
         return (
@@ -262,8 +273,10 @@ def _ratio(part: FloatArray, whole: FloatArray) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class RiskProfile:
+class RiskProfile(Table):
     """Pairs, and how their predictions came out, at each conditional risk.
+
+    ``to_frame`` has a row for each risk, with the three curves.
 
     Attributes
     ----------
@@ -293,6 +306,10 @@ class RiskProfile:
     loss: FloatArray
     n_unlike: FloatArray
     ordered: FloatArray
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        curves = ("coverage", "selective_risk", "concordance")
+        return {name: getattr(self, name) for name in (*vars(self), *curves)}
 
     @property
     def coverage(self) -> FloatArray:
@@ -371,8 +388,11 @@ class Tally:
             return add(unlike), add(unlike - self._ordered(self.counts, self.tie))
         return add(pairs), add(self._spent(self.counts, self.tie))
 
-    def totals(self) -> PairTotals:
-        """Return the sums over the pairs of each query, decided by the first region."""
+    def totals(self, qid: NDArray[Any] | None = None) -> PairTotals:
+        """Return the sums over the pairs of each query, decided by the first region.
+
+        ``qid`` names the queries; without it they are numbered.
+        """
         counts, accepted, tie = self.counts, self.accepted[0], self.tie
         if self.drawn is not None:
             # The drawn pairs become classes of their own: the accepted ones are added
@@ -390,6 +410,7 @@ class Tally:
         spent = self._spent(counts, tie)
         coin = self.loss[0, 1] * tied + self.loss[0, 2] / 2 * (mass - tied)
         return PairTotals(
+            qid=np.arange(len(counts)) if qid is None else qid,
             pairs=mass.sum(axis=1),
             accepted=mass @ accepted,
             correct=right @ accepted,

@@ -10,6 +10,7 @@ from skrank_abstain import concentration as room
 from skrank_abstain.concentration import (
     cluster_bootstrap,
     paired_ratio_test,
+    ratio_difference,
     ratio_interval,
 )
 
@@ -81,27 +82,33 @@ def test_equal_wholes_give_the_paired_t_test():
     ten = np.full(5, 10)
     expected = stats.ttest_rel(one / 10, two / 10)
     interval = expected.confidence_interval(0.9)
-    found = paired_ratio_test(one, ten, two, ten, confidence=0.9)
+    found = ratio_difference(one, ten, two, ten, confidence=0.9)
     assert found == pytest.approx(
-        (np.mean(one - two) / 10, interval.low, interval.high, expected.pvalue)
+        (
+            *(one.mean() / 10, two.mean() / 10, np.mean(one - two) / 10),
+            *(interval.low, interval.high, expected.pvalue),
+        )
     )
 
 
 def test_paired_test_against_a_constant_is_the_interval_of_the_ratio():
     # The second ratio is 0 in every query: only the first one varies.
     part, whole, *_ = counts(np.random.default_rng(0), 30)
-    found = paired_ratio_test(part, whole, 0 * part, whole)
-    assert found[1:3] == pytest.approx(ratio_interval(part, whole))
+    found = ratio_difference(part, whole, 0 * part, whole)
+    assert found[3:5] == pytest.approx(ratio_interval(part, whole))
     assert found.difference == part.sum() / whole.sum()
 
 
 @given(st.integers(0, 1000), st.integers(2, 30))
 def test_paired_test_turns_around_and_rejects_with_its_interval(seed, n_queries):
     a, n_a, b, n_b = counts(np.random.default_rng(seed), n_queries)
-    there = paired_ratio_test(a, n_a, b, n_b)
-    back = paired_ratio_test(b, n_b, a, n_a)
+    there = ratio_difference(a, n_a, b, n_b)
+    back = ratio_difference(b, n_b, a, n_a)
     assert back == pytest.approx(
-        (-there.difference, -there.high, -there.low, there.pvalue)
+        (
+            *(there.b, there.a, -there.difference),
+            *(-there.high, -there.low, there.pvalue),
+        )
     )
     assert (there.pvalue < 0.05) == (not there.low <= 0 <= there.high)
 
@@ -111,7 +118,7 @@ def test_paired_test_sees_what_unpaired_intervals_do_not():
     easy = np.linspace(0, 1, 40)
     better = easy + 0.02 + 0.01 * (-1) ** np.arange(40)
     whole = np.full(40, 100.0)
-    found = paired_ratio_test(100 * better, whole, 100 * easy, whole)
+    found = ratio_difference(100 * better, whole, 100 * easy, whole)
     assert found.difference == pytest.approx(0.02)
     assert found.pvalue < 1e-9
     assert ratio_interval(100 * better, whole)[0] < ratio_interval(100 * easy, whole)[1]
@@ -125,7 +132,7 @@ def test_paired_test_keeps_its_level():
         wholes = rng.integers(3, 40, (2, 40))
         parts = rng.binomial(wholes, easy)
         rejected += (
-            paired_ratio_test(parts[0], wholes[0], parts[1], wholes[1]).pvalue < 0.1
+            ratio_difference(parts[0], wholes[0], parts[1], wholes[1]).pvalue < 0.1
         )
     # Binomial standard error 0.0095 around 0.1; the test is asymptotic.
     assert 0.07 < rejected / 1000 < 0.14
@@ -133,23 +140,57 @@ def test_paired_test_keeps_its_level():
 
 def test_equal_rankers():
     part, whole = [3, 0, 4], [4, 0, 9]
-    assert paired_ratio_test(part, whole, part, whole) == (0, 0, 0, 1)
+    assert ratio_difference(part, whole, part, whole)[2:] == (0, 0, 0, 1)
     # Ratios of 1 / 3 that rounding tells apart at most.
     third, tenth = np.array([1.0, 2, 3]), np.array([0.1, 0.2, 0.3])
-    assert paired_ratio_test(third, 3 * third, tenth, 3 * tenth).pvalue == 1
+    assert ratio_difference(third, 3 * third, tenth, 3 * tenth).pvalue == 1
 
 
 def test_always_and_never_right():
-    found = paired_ratio_test([2, 3], [2, 3], [0, 0], [4, 5])
-    assert found == (1, 1, 1, 0)
+    found = ratio_difference([2, 3], [2, 3], [0, 0], [4, 5])
+    assert found == (1, 0, 1, 1, 1, 0)
 
 
 def test_paired_test_undefined():
-    assert np.isnan(paired_ratio_test([1, 1], [2, 2], [0, 0], [0, 0])).all()
-    assert np.isnan(paired_ratio_test([], [], [], [])).all()
-    found = paired_ratio_test([1], [2], [1], [4])
+    assert np.isnan(ratio_difference([1, 1], [2, 2], [0, 0], [0, 0])[1:]).all()
+    assert np.isnan(ratio_difference([], [], [], [])).all()
+    found = ratio_difference([1], [2], [1], [4])
     assert found.difference == 0.25
-    assert np.isnan(found[1:]).all()
+    assert np.isnan(found[3:]).all()
+
+
+class Totals:
+    """Totals of a ranker, as ``evaluate`` returns them."""
+
+    def __init__(self, qid, part, whole, coverage=0.5):
+        self.qid, self.coverage = np.asarray(qid), coverage
+        self.correct, self.accepted, self.pairs = part, whole, whole
+
+
+def test_totals_are_compared_by_name():
+    a, n_a, b, n_b = counts(np.random.default_rng(0), 12)
+    one, two = Totals(range(12), a, n_a), Totals(range(12), b, n_b)
+    found = paired_ratio_test(one, two, "correct", "accepted", confidence=0.8)
+    assert found == ratio_difference(a, n_a, b, n_b, confidence=0.8)
+
+
+@pytest.mark.parametrize("qid", [[1, 3, 2], [1, 2, 4], [1, 2], ["1", "2", "3"]])
+def test_other_or_reordered_queries_are_refused(qid):
+    a = Totals([1, 2, 3], [1, 2, 3], [4, 4, 4])
+    b = Totals(qid, [1, 2, 3][: len(qid)], [4, 4, 4][: len(qid)])
+    with pytest.raises(ValueError, match="b must be of the same queries as a, in the"):
+        paired_ratio_test(a, b, "correct", "accepted")
+
+
+def test_unequal_coverage_is_warned_of():
+    a = Totals([1, 2, 3], [1, 2, 3], [4, 4, 4], coverage=0.5)
+    b = Totals([1, 2, 3], [1, 2, 4], [4, 4, 4], coverage=0.53)
+    with pytest.warns(UserWarning, match=r"a decides 0\.500 of the pairs and b 0\.530"):
+        paired_ratio_test(a, b, "correct", "accepted")
+    # All pairs are the same pairs, whatever was decided.
+    paired_ratio_test(a, b, "correct", "pairs")
+    b.coverage = 0.51
+    paired_ratio_test(a, b, "correct", "accepted")
 
 
 # The bootstrap
@@ -231,10 +272,10 @@ REFUSED = [
     (lambda: ratio_interval([[[1]]], [[[2]]]), "numerators must have one .* got shape"),
     (lambda: ratio_interval([1, 2], [2, 2], confidence=1.0), r"in \(0, 1\), got 1"),
     (
-        lambda: paired_ratio_test([[1]], [[2]], [[1]], [[2]]),
+        lambda: ratio_difference([[1]], [[2]], [[1]], [[2]]),
         "part_a must have one value",
     ),
-    (lambda: paired_ratio_test([1], [2], [1], [-2]), "whole_b must be non-negative"),
+    (lambda: ratio_difference([1], [2], [1], [-2]), "whole_b must be non-negative"),
     (lambda: bootstrapped([1], [1], n_resamples=0), "n_resamples must be at least 1"),
     (lambda: bootstrapped([1], [1], confidence=1), r"confidence must be in \(0, 1\)"),
 ]
@@ -248,4 +289,4 @@ def test_messages(call, message):
 
 def test_text_is_refused():
     with pytest.raises(TypeError, match="whole_a must hold numbers"):
-        paired_ratio_test([1], ["2"], [1], [2])
+        ratio_difference([1], ["2"], [1], [2])

@@ -7,7 +7,6 @@ from doubles import named
 
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.displays import ReviewCurveDisplay, RiskCoverageDisplay
-from skrank_abstain.displays._curves import band_of_totals
 from skrank_abstain.metrics import aurc_loss, risk_coverage_curve
 from skrank_abstain.pairs import pair_labels
 from skrank_abstain.review import review_curve
@@ -28,11 +27,14 @@ def test_curve_is_that_of_the_metric():
     np.testing.assert_array_equal(display.line_.get_xdata(), coverage)
     np.testing.assert_array_equal(display.line_.get_ydata(), risk)
     assert display.aurc == aurc_loss(TRUTH, GUESS, RISK)
-    assert display.line_.get_label() == f"AURC = {display.aurc:.3f}"
+    assert display.line_.get_label() == f"misranking, AURC = {display.aurc:.3f}"
+    assert "mean misranking loss" in display.ax_.get_ylabel()
 
 
 def test_accuracy_is_one_minus_risk():
-    display = RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK, kind="accuracy")
+    display = RiskCoverageDisplay.from_predictions(
+        TRUTH, GUESS, RISK, loss="zero_one", kind="accuracy"
+    )
     np.testing.assert_allclose(display.line_.get_ydata(), [1, 2 / 3, 1 / 2])
     assert "higher is better" in display.ax_.get_ylabel()
 
@@ -42,7 +44,7 @@ def test_estimator_and_its_pairs_give_one_curve(ranker, new, decisions, truth):
         ranker, new.data, new.target, qid=new.qid
     )
     from_pairs = RiskCoverageDisplay.from_predictions(
-        truth, decisions.label, decisions.risk, loss="misranking"
+        truth, decisions.label, decisions.risk
     )
     assert from_items.aurc == pytest.approx(from_pairs.aurc, rel=1e-6)
     grid = np.linspace(0.05, 1, 50)
@@ -51,11 +53,13 @@ def test_estimator_and_its_pairs_give_one_curve(ranker, new, decisions, truth):
         np.interp(grid, from_pairs.coverage, from_pairs.selective_risk),
         atol=1e-3,
     )
-    assert from_items.line_.get_label().startswith("BALToR (AURC = ")
+    assert from_items.line_.get_label().startswith("BALToR (misranking, AURC = ")
 
 
 def test_references_bound_what_a_model_can_do():
-    display = RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK, reference=True)
+    display = RiskCoverageDisplay.from_predictions(
+        TRUTH, GUESS, RISK, loss="zero_one", reference=True
+    )
     random, oracle = display.reference_
     assert random.get_ydata().tolist() == [0.5, 0.5]
     coverage, risk = oracle.get_data()
@@ -72,40 +76,66 @@ def test_references_are_named_once():
             TRUTH, GUESS, RISK, reference=True, name=name, ax=ax
         )
     names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert [name[:6] for name in names] == ["a (AUR", "b (AUR", "random", "oracle"]
+    assert [name[:5] for name in names] == ["a (mi", "b (mi", "rando", "oracl"]
 
 
-def band_by_copying(truth, guess, risk, qid, n_resamples, confidence, seed):
-    """Resample queries by copying their pairs."""
-    random = np.random.RandomState(seed)
-    grid, _, _ = risk_coverage_curve(truth, guess, risk)
-    rows = [np.flatnonzero(qid == query) for query in np.unique(qid)]
-    curves = []
-    for _ in range(n_resamples):
-        drawn = random.randint(len(rows), size=len(rows))
-        take = np.concatenate([rows[query] for query in drawn])
-        coverage, selective_risk, _ = risk_coverage_curve(
-            truth[take], guess[take], risk[take]
+SWAPS = [[0, 0.5, 1], [1, 0, 1], [1, 0.5, 0]]
+
+
+def test_the_loss_stands_in_axis_and_legend():
+    display = RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK, loss=SWAPS)
+    assert "mean own loss" in display.ax_.get_ylabel()
+    assert "[[0, 0.5, 1], [1, 0, 1], [1, 0.5, 0]], AURC" in display.line_.get_label()
+
+
+@pytest.mark.parametrize("options", [{"loss": "zero_one"}, {"kind": "accuracy"}])
+def test_two_quantities_on_one_axes_are_refused(options):
+    first = RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK)
+    with pytest.raises(ValueError, match="ax must hold curves of one quantity, got"):
+        RiskCoverageDisplay.from_predictions(
+            TRUTH, GUESS, RISK, ax=first.ax_, **options
         )
-        curves.append(np.interp(grid, coverage, selective_risk))
-    tail = (1 - confidence) / 2
-    return grid, *np.quantile(curves, [tail, 1 - tail], axis=0)
+    RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK, ax=first.ax_)
+    first.ax_.clear()
+    RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK, ax=first.ax_, **options)
 
 
-def test_band_resamples_whole_queries():
+def test_two_matrices_are_two_losses():
+    first = RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK, loss=SWAPS)
+    with pytest.raises(ValueError, match="ax must hold curves of one quantity"):
+        RiskCoverageDisplay.from_predictions(
+            TRUTH, GUESS, RISK, loss=2 * np.array(SWAPS), ax=first.ax_
+        )
+
+
+def test_wrong_orders_of_rankers_of_two_losses_share_axes():
+    first = RiskCoverageDisplay.from_predictions(
+        TRUTH, GUESS, RISK, kind="discordance", name="a"
+    )
+    RiskCoverageDisplay.from_predictions(
+        TRUTH, GUESS, RISK, kind="discordance", loss="zero_one", name="b", ax=first.ax_
+    )
+    names = [text.get_text() for text in first.ax_.get_legend().get_texts()]
+    assert names == ["a (misranking)", "b (zero_one)"]
+
+
+def test_band_of_pairs_is_the_interval_of_a_ratio_at_each_threshold():
     random = np.random.default_rng(0)
     qid = np.sort(random.integers(0, 7, size=60))
     truth, guess = random.integers(-1, 2, size=(2, 60))
     risk = random.integers(0, 8, size=60) / 10
     display = RiskCoverageDisplay.from_predictions(
-        truth, guess, risk, qid=qid, n_resamples=40, confidence=0.8, random_state=3
+        truth, guess, risk, qid=qid, confidence=0.8, loss="zero_one"
     )
-    np.testing.assert_allclose(
-        display.band.T,
-        band_by_copying(truth, guess, risk, qid, 40, 0.8, 3),
-        rtol=0,
-        atol=1e-12,
-    )
+    coverage, _, thresholds = risk_coverage_curve(truth, guess, risk)
+    np.testing.assert_allclose(display.band[:, 0], coverage)
+    for threshold, (_, *ends) in zip(thresholds, display.band, strict=True):
+        accepted = risk <= threshold
+        tables = [
+            np.bincount(qid, accepted * column, 7) for column in (truth != guess, 1)
+        ]
+        low, high = ratio_interval(*tables, confidence=0.8)
+        assert ends == pytest.approx([max(low, 0), high])
     low, high = display.band[:, 1:].T
     shown = display.band_.get_paths()[0].vertices
     assert shown[:, 1].min() == pytest.approx(low.min())
@@ -115,12 +145,7 @@ def test_band_resamples_whole_queries():
 @pytest.mark.parametrize("rule", ["BALToR", "CostAbstainer", "RiskControlledRanker"])
 def test_band_of_an_estimator_lies_around_its_curve(rule, rankers, new):
     display = RiskCoverageDisplay.from_estimator(
-        rankers[rule],
-        new.data,
-        new.target,
-        qid=new.qid,
-        n_resamples=200,
-        random_state=0,
+        rankers[rule], new.data, new.target, qid=new.qid, confidence=0.95
     )
     at, low, high = display.band.T
     assert at.size > 80
@@ -130,73 +155,40 @@ def test_band_of_an_estimator_lies_around_its_curve(rule, rankers, new):
 
 
 def test_band_is_that_of_a_hundred_moved_copies(ranker, new):
-    options = {"n_resamples": 20, "random_state": 0}
     display = RiskCoverageDisplay.from_estimator(
-        ranker, new.data, new.target, qid=new.qid, **options
+        ranker, new.data, new.target, qid=new.qid, confidence=0.9
     )
-    totals = [
-        ranker.at_coverage(c).evaluate(new.data, new.target, qid=new.qid)
-        for c in np.linspace(0.01, 1, 100)
-    ]
-    tables = (
-        np.stack([total.loss for total in totals], axis=1),
-        np.stack([total.accepted for total in totals], axis=1),
-        totals[0].pairs,
-    )
-    expected = band_of_totals(tables, confidence=0.95, **options)
-    np.testing.assert_array_equal(display.band, expected)
+    band = {coverage: ends for coverage, *ends in display.band}
+    for c in (0.01, 0.33, 0.8, 1.0):
+        totals = ranker.at_coverage(c).evaluate(new.data, new.target, qid=new.qid)
+        low, high = ratio_interval(totals.loss, totals.accepted, confidence=0.9)
+        assert band[totals.coverage] == pytest.approx([max(low, 0), high])
 
 
 @pytest.mark.parametrize("rule", ["BALToR", "CostAbstainer", "RiskControlledRanker"])
 def test_a_band_runs_the_model_once_more(rule, rankers, new):
     model = rankers[rule].estimator_
     runs = []
-    for n_resamples in (None, 5):
+    for confidence in (None, 0.5):
         before = model.n_runs_
         RiskCoverageDisplay.from_estimator(
-            rankers[rule], new.data, new.target, qid=new.qid, n_resamples=n_resamples
+            rankers[rule], new.data, new.target, qid=new.qid, confidence=confidence
         )
         runs.append(model.n_runs_ - before)
     assert runs == [1, 2]
 
 
-def test_band_at_full_coverage_is_close_to_the_interval_of_a_ratio(ranker, new):
-    display = RiskCoverageDisplay.from_estimator(
-        ranker, new.data, new.target, qid=new.qid, n_resamples=2000, random_state=0
-    )
-    totals = ranker.at_coverage(1.0).evaluate(new.data, new.target, qid=new.qid)
-    expected = ratio_interval(totals.loss_all, totals.pairs)
-    width = expected[1] - expected[0]
-    np.testing.assert_allclose(display.band[-1, 1:], expected, atol=0.1 * width)
-
-
-def test_band_is_reproducible(ranker, new):
-    bands = [
-        RiskCoverageDisplay.from_estimator(
-            ranker, new.data, new.target, qid=new.qid, n_resamples=5, random_state=seed
-        ).band
-        for seed in (0, 0, 1)
-    ]
-    np.testing.assert_array_equal(bands[0], bands[1])
-    assert (bands[0] != bands[2]).any()
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"n_resamples": 10}, ValueError, "qid must be given for a band"),
+        ({"confidence": 0.9}, ValueError, "qid must be given for a band"),
         (
-            {"n_resamples": 10, "qid": [1, 1, 1, 1]},
+            {"confidence": 0.9, "qid": [1, 1, 1, 1]},
             ValueError,
             "at least two queries.*got 1",
         ),
         (
-            {"n_resamples": 1, "qid": [1, 2, 1, 1]},
-            ValueError,
-            "n_resamples must be at least 2, got 1",
-        ),
-        (
-            {"n_resamples": 9, "qid": [1, 2, 1, 1], "confidence": 1},
+            {"qid": [1, 2, 1, 1], "confidence": 1},
             ValueError,
             r"confidence must be in \(0, 1\), got 1",
         ),
@@ -224,20 +216,20 @@ def test_a_ranker_without_operating_points_has_a_curve_but_no_band(ranker, new):
     args = (Fixed(), new.data, new.target, new.qid)
     assert RiskCoverageDisplay.from_estimator(*args[:3], qid=args[3]).band_ is None
     with pytest.raises(TypeError, match=r"has operating_points.*from_predictions"):
-        RiskCoverageDisplay.from_estimator(*args[:3], qid=args[3], n_resamples=10)
+        RiskCoverageDisplay.from_estimator(*args[:3], qid=args[3], confidence=0.9)
 
 
-def test_concordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, truth):
+def test_discordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, truth):
     # Right, right and a true tie at once, wrong; then a tie where an order is true.
     display = RiskCoverageDisplay.from_predictions(
-        [*TRUTH, 1], [*GUESS, 0], [*RISK, 0.5], kind="concordance", reference=True
+        [*TRUTH, 1], [*GUESS, 0], [*RISK, 0.5], kind="discordance", reference=True
     )
-    np.testing.assert_allclose(display.line_.get_ydata(), [1, 1, 2 / 3, 2.5 / 4])
-    assert "concordance, higher is better" in display.ax_.get_ylabel()
+    np.testing.assert_allclose(display.line_.get_ydata(), [0, 0, 1 / 3, 1.5 / 4])
+    assert "discordance, lower is better" in display.ax_.get_ylabel()
     (random,) = display.reference_
-    assert random.get_ydata().tolist() == [2.5 / 4, 2.5 / 4]
+    assert random.get_ydata().tolist() == [1.5 / 4, 1.5 / 4]
     from_items = RiskCoverageDisplay.from_estimator(
-        ranker, new.data, new.target, qid=new.qid, kind="concordance"
+        ranker, new.data, new.target, qid=new.qid, kind="discordance"
     )
     accepted, unlike = decisions.risk <= np.median(decisions.risk), truth != 0
     right = np.where(decisions.label == 0, 0.5, decisions.label == truth)
@@ -247,21 +239,10 @@ def test_concordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, tr
     )
 
 
-def test_the_discordance_is_the_rest_of_the_concordance(ranker, new):
-    one, other = (
-        RiskCoverageDisplay.from_estimator(
-            ranker, new.data, new.target, qid=new.qid, kind=kind
-        )
-        for kind in ("discordance", "concordance")
-    )
-    np.testing.assert_allclose(one.line_.get_ydata(), 1 - other.line_.get_ydata())
-    assert "discordance, lower is better" in one.ax_.get_ylabel()
-
-
-def test_concordance_has_no_band():
-    with pytest.raises(ValueError, match="n_resamples must be None for kind='concord"):
+def test_discordance_has_no_band():
+    with pytest.raises(ValueError, match="confidence must be None for kind='discord"):
         RiskCoverageDisplay.from_predictions(
-            TRUTH, GUESS, RISK, qid=[1, 1, 2, 2], n_resamples=9, kind="concordance"
+            TRUTH, GUESS, RISK, qid=[1, 1, 2, 2], confidence=0.9, kind="discordance"
         )
 
 
@@ -293,6 +274,18 @@ def test_the_order_of_items_has_a_curve_of_its_own(ranker, new):
     np.testing.assert_array_equal(display.value, curve["ndcg"])
     assert display.expected_ is None
     assert "NDCG" in display.ax_.get_ylabel()
+
+
+def test_options_of_the_simulation_and_of_the_line_are_told_apart(ranker, new):
+    items = (new.data, new.target, new.qid)
+    display = ReviewCurveDisplay.from_estimator(
+        ranker, **named(*items), **OPTIONS, linewidth=4
+    )
+    assert display.line_.get_linewidth() == 4
+    with pytest.raises(ValueError, match="ax must hold curves of one quantity"):
+        ReviewCurveDisplay.from_predictions(
+            [0, 0.1], [0.7, 0.9], metric="ndcg", ax=display.ax_
+        )
 
 
 def test_two_curves_share_one_line_in_the_legend_for_what_is_expected():

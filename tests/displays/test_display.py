@@ -21,7 +21,7 @@ from skrank_abstain.displays import (
     ReviewCurveDisplay,
     RiskCoverageDisplay,
 )
-from skrank_abstain.displays._display import GREY
+from skrank_abstain.displays._display import GREY, PALETTE
 from skrank_abstain.distance import DistanceAbstainer
 
 CURVES = [
@@ -62,7 +62,7 @@ def drawn_lines(ax):
     return [line.get_xydata() for line in ax.lines if to_hex(line.get_color()) in OWN]
 
 
-OWN = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"}
+OWN = {colour.lower() for colour in PALETTE}
 
 
 def test_every_display_is_tested_here():
@@ -163,6 +163,66 @@ def test_models_on_one_axes_are_told_apart_without_colour(cls, ranker, new):
     own = [line for line in ax.lines if line.get_label() in names]
     styles = {(line.get_marker(), line.get_linestyle()) for line in own}
     assert len(styles) == len(own) == len(names)
+
+
+def looks(lines):
+    """Return what tells lines apart: with colour, and without."""
+    style = [(line._linestyle, line._dash_pattern, line.get_marker()) for line in lines]
+    return {(line.get_color(), str(s)) for line, s in zip(lines, style, strict=True)}
+
+
+@pytest.mark.parametrize("cls", [RiskCoverageDisplay, CoverageDisplay])
+def test_many_curves_are_told_apart(cls):
+    _, ax = plt.subplots()
+    for k in range(20):
+        cls.from_predictions(*PREDICTIONS[cls], name=str(k), ax=ax)
+    own = [line for line in ax.lines if line.get_color() != GREY]
+    assert len(own) == 20
+    assert len(looks(own)) == 20
+    # The first seven differ in colour, and in style for those who see no colour.
+    assert len({colour for colour, _ in looks(own[:7])}) == 7
+    assert len({style for _, style in looks(own[:7])}) == 7
+
+
+@pytest.mark.parametrize("cls", PREDICTIONS)
+def test_numbers_come_out_as_a_frame(cls):
+    display = cls.from_predictions(*PREDICTIONS[cls])
+    frame = display.to_frame()
+    expected = {
+        RiskCoverageDisplay: ["coverage", "selective_risk", "concordance"],
+        CoverageDisplay: ["target", "coverage"],
+        PairReliabilityDisplay: [
+            *(f"prob_pred_{outcome}" for outcome in PairReliabilityDisplay.outcomes),
+            *(f"prob_true_{outcome}" for outcome in PairReliabilityDisplay.outcomes),
+            *("gap", "n_pairs"),
+        ],
+        ClassFractionDisplay: [
+            "coverage",
+            *(f"fraction_{outcome}" for outcome in ClassFractionDisplay.outcomes),
+        ],
+        ReviewCurveDisplay: ["share", "value"],
+        RankIntervalDisplay: ["intervals_best", "intervals_worst", "places"],
+    }
+    assert list(frame) == expected[cls]
+    for name in {*frame} & {*vars(display)}:
+        np.testing.assert_array_equal(frame[name], getattr(display, name))
+
+
+def test_intervals_of_outcomes_are_columns():
+    # As many bins as outcomes: the axes of the array must not be confused.
+    display = PairReliabilityDisplay.from_predictions(
+        [1, 0, -1, 1, 1, 0],
+        [[0.1, 0.1, 0.8]] * 6,
+        [1.0, 2.0, 3.0, 1.0, 2.0, 3.0],
+        qid=[1, 1, 1, 2, 2, 2],
+        n_bins=3,
+    )
+    assert display.interval.shape == (3, 3, 2)
+    frame = display.to_frame()
+    for k, outcome in enumerate(display.outcomes):
+        for e, end in enumerate(("low", "high")):
+            column = frame[f"interval_{outcome}_{end}"]
+            np.testing.assert_array_equal(column, display.interval[k, :, e])
 
 
 @pytest.mark.parametrize("cls", PREDICTIONS)

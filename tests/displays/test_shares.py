@@ -11,6 +11,7 @@ from skrank_abstain.displays import (
     ClassFractionDisplay,
     CoverageDisplay,
     PairReliabilityDisplay,
+    _shares,
 )
 from skrank_abstain.metrics import class_acceptance, coverage_score
 from skrank_abstain.pairs import pair_labels
@@ -156,10 +157,9 @@ def truth(new, decisions):
     return pair_labels(new.target, decisions.left, decisions.right)
 
 
-@pytest.mark.parametrize("merge", [True, False])
-def test_shares_are_those_of_the_metric(merge, decisions, truth):
+def test_shares_are_those_of_the_metric(decisions, truth):
     display = ClassFractionDisplay.from_predictions(
-        truth, decisions.risk, coverages=[0.2, 0.5, 0.9], merge_strict=merge
+        truth, decisions.risk, coverages=[0.2, 0.5, 0.9]
     )
     assert display.coverage.size == 3
     for k, coverage in enumerate(display.coverage):
@@ -167,8 +167,7 @@ def test_shares_are_those_of_the_metric(merge, decisions, truth):
         accepted = decisions.risk <= threshold
         assert accepted.mean() == pytest.approx(coverage)
         right, tie, left = class_acceptance(truth, accepted)
-        expected = [left + right, tie] if merge else [left, tie, right]
-        np.testing.assert_allclose(display.fraction[:, k], expected)
+        np.testing.assert_allclose(display.fraction[:, k], [left + right, tie])
     for line, share in zip(display.lines_, display.fraction, strict=True):
         np.testing.assert_array_equal(line.get_xdata(), display.coverage)
         np.testing.assert_array_equal(line.get_ydata(), share)
@@ -194,15 +193,9 @@ def test_equal_risks_are_one_point():
 
 
 def test_legend_names_outcome_and_model():
-    display = ClassFractionDisplay.from_predictions(
-        [1, 0], [0.1, 0.2], merge_strict=False, name="ours"
-    )
+    display = ClassFractionDisplay.from_predictions([1, 0], [0.1, 0.2], name="ours")
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert names == [
-        "ours (left better (+1))",
-        "ours (tie (0))",
-        "ours (right better (-1))",
-    ]
+    assert names == ["ours (strict: one item better)", "ours (tie)"]
 
 
 @pytest.mark.parametrize(
@@ -360,22 +353,17 @@ def test_without_queries_there_are_no_intervals():
         assert display.errorbars_ == []
 
 
-def test_large_data_are_drawn_by_whole_queries(ranker, new):
+def test_large_data_are_drawn_by_whole_queries(ranker, new, monkeypatch):
     sizes = np.bincount(new.qid)
     pairs = sizes * (sizes - 1) // 2
     args = {"estimator": ranker, **named(new.data, new.target, new.qid)}
-    one, same, other = (
-        PairReliabilityDisplay.from_estimator(
-            **args, max_pairs=pairs.sum() // 2, random_state=seed
-        )
-        for seed in (0, 0, 1)
-    )
+    monkeypatch.setattr(_shares, "_MOST_PAIRS", pairs.sum() // 2)
+    one, same = (PairReliabilityDisplay.from_estimator(**args) for _ in range(2))
     np.testing.assert_array_equal(one.prob_true, same.prob_true)
-    assert one.n_pairs.sum() != other.n_pairs.sum()
-    for display in (one, other):
-        total = display.n_pairs.sum()
-        assert pairs.sum() // 2 - pairs.max() < total <= pairs.sum() // 2
-    least = PairReliabilityDisplay.from_estimator(**args, max_pairs=1, random_state=0)
+    total = one.n_pairs.sum()
+    assert pairs.sum() // 2 - pairs.max() < total <= pairs.sum() // 2
+    monkeypatch.setattr(_shares, "_MOST_PAIRS", 1)
+    least = PairReliabilityDisplay.from_estimator(**args)
     assert least.n_pairs.sum() in pairs
     assert least.interval is None
 
@@ -396,13 +384,6 @@ def test_large_data_are_drawn_by_whole_queries(ranker, new):
 def test_arrays_of_probabilities_are_checked(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         PairReliabilityDisplay.from_predictions(*arguments, **options)
-
-
-def test_max_pairs_is_checked(ranker, new):
-    with pytest.raises(ValueError, match="max_pairs must be at least 1"):
-        PairReliabilityDisplay.from_estimator(
-            ranker, new.data, new.target, qid=new.qid, max_pairs=0
-        )
 
 
 def test_intervals_end_where_frequencies_do():

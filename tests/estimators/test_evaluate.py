@@ -210,3 +210,34 @@ def test_evaluate_refuses_what_is_no_pair():
         ranker.evaluate(data.data, data.target, qid=data.qid, pairs=[[0, 0]])
     with pytest.raises(ValueError, match="pairs"):
         ranker.score(data.data, data.target, qid=data.qid, pairs=[[0, 999]])
+
+
+def test_totals_name_their_queries(ranker, data):
+    X, y, qid = data
+    names = np.array([f"day {q}" for q in qid])
+    order = np.random.default_rng(0).permutation(qid.size)
+    totals = ranker.evaluate(X[order], y[order], qid=names[order])
+    assert totals.qid.tolist() == list(dict.fromkeys(names[order]))
+    by_day = dict(zip(totals.qid, totals.pairs, strict=True))
+    for day, rows in {name: np.sum(names == name) for name in names}.items():
+        assert by_day[day] == rows * (rows - 1) / 2
+    frame = totals.to_frame().set_index("qid")
+    for name in ("pairs", "loss", "answered_order", "unlike", "discordant"):
+        np.testing.assert_array_equal(frame[name], getattr(totals, name))
+    some = totals.of_queries(slice(3))
+    assert some.qid.tolist() == totals.qid[:3].tolist()
+
+
+def test_numbers_of_curves_come_out_as_frames(ranker, data):
+    X, y, qid = data
+    profile = ranker.risk_profile(X, y, qid=qid)
+    frame = profile.to_frame()
+    for name in ("risk", "n_pairs", "coverage", "selective_risk", "concordance"):
+        np.testing.assert_array_equal(frame[name], getattr(profile, name))
+    points = ranker.operating_points(X, y, qid=qid, coverages=[0.3, 0.8])
+    frame = points.to_frame()
+    assert frame["target"].tolist() == [0.3, 0.8]
+    assert frame["threshold"].tolist() == [point.threshold for point in points]
+    for name in ("coverage", "selective_risk", "discordance", "accuracy"):
+        assert frame[name].tolist() == [getattr(p.totals, name) for p in points]
+    assert ranker.operating_points(X, y, qid=qid, coverages=[]).to_frame().empty

@@ -90,7 +90,7 @@ def test_reproduce_paper_runs_on_any_folds(ranker, tmp_path, capsys):
 
 
 def test_reproduce_paper_by_blocks_is_the_whole(tmp_path, monkeypatch):
-    from skrank_abstain.baselines import entropy_abstention, random_abstention
+    from skrank_abstain.baselines import ConfidenceThreshold, entropy
     from skrank_abstain.metrics import class_acceptance, selective_accuracy_score
     from skrank_abstain.pairs import pair_labels
 
@@ -106,18 +106,16 @@ def test_reproduce_paper_by_blocks_is_the_whole(tmp_path, monkeypatch):
     calibrated = ranker.predict_pairs(vali.data, qid=vali.qid)
     proba = example.calibration_proba(ranker, fold)
     np.testing.assert_array_equal(proba, calibrated.proba)
-    limit = np.quantile(example.entropy(proba), 0.7)
-    rows = example.evaluate(ranker, fold, 0.7, limit)
+    by_entropy = ConfidenceThreshold(0.7, quantile="linear").fit(-entropy(proba))
+    rows = example.evaluate(ranker, fold, 0.7, by_entropy)
 
     # From the public metrics, all pairs at once.
     whole = ranker.at_coverage(0.7).predict_pairs(test.data, qid=test.qid)
     truth = pair_labels(test.target, whole.left, whole.right)
     kept = {
         "risk": whole.accepted,
-        "entropy": entropy_abstention(
-            proba, whole.proba, coverage=0.7, quantile="linear"
-        ),
-        "random": random_abstention(len(whole), coverage=0.7, random_state=0),
+        "entropy": by_entropy.accept(-entropy(whole.proba)),
+        "random": np.random.RandomState(0).random_sample(len(whole)) < 0.7,
     }
     for row, (rule, accepted) in zip(rows, kept.items(), strict=True):
         right = selective_accuracy_score(truth, whole.label, accepted)

@@ -1,5 +1,6 @@
 """Risk-coverage curves and the areas under them."""
 
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import auc, roc_auc_score
 
+from skrank_abstain import BALToR
 from skrank_abstain.metrics import augrc_loss, aurc_loss, risk_coverage_curve
 
 AREAS = [aurc_loss, augrc_loss]
@@ -168,7 +170,8 @@ def test_augrc_identity(columns):
     accuracy = 1 - error.mean()
     detection = roc_auc_score(error, risk)
     expected = (1 - detection) * accuracy * (1 - accuracy) + (1 - accuracy) ** 2 / 2
-    assert augrc_loss(truth, predicted, risk) == pytest.approx(expected, rel=1e-12)
+    found = augrc_loss(truth, predicted, risk, loss="zero_one")
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("area", AREAS)
@@ -189,8 +192,19 @@ def test_uninformative_risk_gives_the_error_rate(columns):
     truth, predicted = columns[:2]
     rate = (truth != predicted).mean()
     flat = np.zeros(truth.size)
-    assert aurc_loss(truth, predicted, flat) == pytest.approx(rate, rel=1e-12)
-    assert augrc_loss(truth, predicted, flat) == pytest.approx(rate / 2, rel=1e-12)
+    for area, expected in ((aurc_loss, rate), (augrc_loss, rate / 2)):
+        found = area(truth, predicted, flat, loss="zero_one")
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("function", [risk_coverage_curve, *AREAS])
+def test_the_default_loss_is_that_of_the_rankers(function):
+    # An order of equals costs nothing, a tie of unlike ones as much as a swap.
+    pairs = [1, 0, 1, -1], [1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]
+    matrix = [[0, 0, 1], [1, 0, 1], [1, 0, 0]]
+    assert BALToR(None).loss == "misranking"
+    np.testing.assert_array_equal(function(*pairs), function(*pairs, loss=matrix))
+    assert np.any(function(*pairs) != np.asarray(function(*pairs, loss="zero_one")))
 
 
 @pytest.mark.parametrize("area", AREAS)
@@ -198,6 +212,7 @@ def test_uninformative_risk_gives_the_error_rate(columns):
 def test_perfect_order_is_best_and_reverse_order_worst(area, columns):
     truth, predicted, risk = columns[:3]
     error = (truth != predicted).astype(float)
+    area = partial(area, loss="zero_one")
     value = area(truth, predicted, risk)
     assert area(truth, predicted, error) <= value + 1e-12
     assert area(truth, predicted, -error) >= value - 1e-12

@@ -244,7 +244,7 @@ def test_displays_take_samples_and_their_labels(data, selective):
     X, y = data[0][350:], data[1][350:]
     items = selective.to_items(X, y)
     inner = selective.selective_ranker_
-    options = {"n_resamples": 5, "random_state": 0}
+    options = {"confidence": 0.9}
     curve, want = (
         RiskCoverageDisplay.from_estimator(*each, **options)
         for each, options in (

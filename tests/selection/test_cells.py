@@ -257,7 +257,9 @@ def test_a_saved_ranker_and_partitions_decide_alike():
         np.testing.assert_array_equal(frame["accepted"], expected)
         totals = evaluate(ranker, [(X, y, qid)])
         assert isinstance(totals, PairTotals)
-        assert totals.coverage == ranker.evaluate(X, y, qid=qid).coverage
+        expected = ranker.evaluate(X, y, qid=qid)
+        assert totals.coverage == expected.coverage
+        np.testing.assert_array_equal(totals.qid, expected.qid)
 
 
 @pytest.mark.parametrize("groups", ["sex", 10])

@@ -11,7 +11,7 @@ from selection.engines import ZERO_ONE, accept, decide, gap_risk, pairs_with
 from strategies import COVERAGES, FixedModel, losses, models, scores
 
 from skrank_abstain._validation import rounded_share
-from skrank_abstain.baselines import entropy_abstention
+from skrank_abstain.baselines import ConfidenceThreshold, entropy
 from skrank_abstain.metrics import (
     class_acceptance,
     coverage_score,
@@ -138,7 +138,8 @@ def test_without_a_tie_zone_all_rules_are_one_threshold_on_gap(model, s, coverag
     # Beyond six the entropies of the normal model fall below the rule's 1e-12.
     if model.kind != "thurstone_mosteller" or model.scale * gap.max() < 6:
         proba = model.proba(left, right)
-        by_entropy = entropy_abstention(proba, proba, coverage=coverage)
+        sure = -entropy(proba)
+        by_entropy = ConfidenceThreshold(coverage).fit(sure).accept(sure)
         np.testing.assert_array_equal(by_entropy, by_gap)
 
 

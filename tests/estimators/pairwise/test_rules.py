@@ -70,6 +70,8 @@ def test_evaluate_is_what_the_decisions_say(ties):
             np.testing.assert_allclose(found, by_query(expected))
         assert totals.accuracy == pytest.approx(classifier.score(X, y, sample_weight=w))
     assert classifier.evaluate(X, y).pairs.shape == (500,)
+    named = classifier.evaluate(X, y, qid=[f"day {k % 7}" for k in range(500)])
+    assert named.qid.tolist() == [f"day {k}" for k in range(7)]
     assert classifier.evaluate(X, y, qid=7).pairs.shape == (1,)
     assert ties == (totals.tied.sum() > 0)
 

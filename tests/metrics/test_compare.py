@@ -1,0 +1,235 @@
+"""Two rankers on the same queries."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from doubles import FirstColumn
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from skrank_abstain import BALToR, PairDecisions
+from skrank_abstain.concentration import ratio_difference
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.distance import DistanceAbstainer
+from skrank_abstain.metrics import aurc_loss, compare
+from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
+
+
+def fit(column, **options):
+    """Return a ranker by one of the features."""
+    data = make_ranking(n_queries=60, random_state=0)
+    model = FirstColumn().fit(data.data, data.target)
+    pipe = FunctionTransformer(lambda X: X[:, column:])
+    ranker = BALToR(model, random_state=0, **options)
+    inside = pipe.transform(data.data)
+    return make_pipeline(pipe, ranker.fit(inside, data.target, qid=data.qid))
+
+
+@pytest.fixture(scope="module")
+def new():
+    return make_ranking(n_queries=40, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def a():
+    return fit(0, coverage=0.7)
+
+
+@pytest.fixture(scope="module")
+def b():
+    return fit(1, coverage=0.6)
+
+
+def items(data):
+    return {"X": data.data, "y": data.target, "qid": data.qid}
+
+
+def pairs_of(pipeline, data):
+    return pipeline[-1].predict_pairs(pipeline[:-1].transform(data.data), qid=data.qid)
+
+
+MISRANKING = np.array([[0, 0, 1], [1, 0, 1], [1, 0, 0]])
+
+
+def test_numbers_are_those_of_the_pairs(a, b, new):
+    found = compare(a, b, **items(new))
+    one, two = (pairs_of(each, new) for each in (a, b))
+    assert found.coverage == min(one.coverage, two.coverage)
+    assert found.loss == "'misranking'"
+    truth = pair_labels(new.target, one.left, one.right)
+    for name, pairs in (("a", one), ("b", two)):
+        area = aurc_loss(truth, pairs.label, pairs.risk)
+        assert getattr(found.aurc, name) == pytest.approx(area, rel=1e-12)
+        # No risks are equal here: the pairs of lowest risk are the accepted ones.
+        first = np.argsort(pairs.risk)[: round(found.coverage * truth.size)]
+        label, true = pairs.label[first], truth[first]
+        risk = MISRANKING[label + 1, true + 1].mean()
+        assert getattr(found.risk, name) == pytest.approx(risk, rel=1e-12)
+        wrong = (label == -true)[true != 0].mean()
+        assert getattr(found.discordance, name) == pytest.approx(wrong, rel=1e-12)
+    for each in (found.risk, found.discordance, found.aurc):
+        assert each.difference == each.a - each.b
+        assert each.low < each.difference < each.high
+        assert (each.pvalue < 0.05) == (not each.low <= 0 <= each.high)
+    frame = found.to_frame()
+    assert list(frame["quantity"]) == ["risk", "discordance", "aurc"]
+    assert frame["pvalue"].tolist() == [
+        each.pvalue for each in (found.risk, found.discordance, found.aurc)
+    ]
+
+
+def test_decisions_are_compared_like_the_rankers_that_made_them(a, b, new):
+    made = (pairs_of(each, new) for each in (a, b))
+    assert compare(*made, y=new.target) == compare(a, b, **items(new))
+
+
+def test_at_full_coverage_it_is_the_paired_test_of_ratios(a, b, new):
+    one, two = (
+        each[-1].evaluate(each[:-1].transform(new.data), new.target, qid=new.qid)
+        for each in (a, b)
+    )
+    expected = ratio_difference(one.loss_all, one.pairs, two.loss_all, two.pairs)
+    found = compare(a, b, **items(new), coverage=1.0).risk
+    assert found[:3] == pytest.approx(expected[:3], rel=1e-9)
+    # The jackknife differs from the linearised variance by one over the queries.
+    width = expected.high - expected.low
+    assert found.high - found.low == pytest.approx(width, rel=2 / new.qid.max())
+
+
+def test_leaving_out_groups_of_queries_is_as_wide():
+    # More queries than groups, of unequal numbers and sizes.
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(2, 5, 130)
+    qid = np.repeat(np.arange(130), sizes)
+    left, right = enumerate_pairs(group_queries(qid, qid.size))
+    y = rng.integers(0, 3, qid.size)
+    one, two = (
+        PairDecisions(
+            *(left, right, qid[left], rng.choice([-1, 1], left.size)),
+            accepted=np.ones(left.size, bool),
+            risk=rng.random(left.size),
+        )
+        for _ in range(2)
+    )
+    truth = pair_labels(y, left, right)
+    tables = [
+        np.bincount(qid[left], column, 130)
+        for pairs in (one, two)
+        for column in (pairs.label == -truth, np.ones(left.size))
+    ]
+    expected = ratio_difference(*tables)
+    found = compare(one, two, y=y, coverage=1.0).risk
+    assert found.difference == pytest.approx(expected.difference)
+    assert found.high - found.low == pytest.approx(
+        expected.high - expected.low, rel=0.1
+    )
+
+
+def test_equal_risks_count_in_random_order():
+    # Two pairs of one risk, half of them accepted: half of the loss of the wrong one.
+    left, right, qid = np.array([0, 2]), np.array([1, 3]), np.array([1, 2])
+    pairs = PairDecisions(
+        *(left, right, qid, np.array([1, 1])),
+        accepted=np.array([True, True]),
+        risk=np.array([0.3, 0.3]),
+    )
+    better = replace(pairs, risk=np.array([0.1, 0.3]))
+    found = compare(pairs, better, y=[1, 0, 0, 1], coverage=0.5)
+    assert found.risk[:3] == (0.5, 0.0, 0.5)
+    assert found.discordance[:3] == (0.5, 0.0, 0.5)
+
+
+def test_a_ranker_equals_itself(a, new):
+    found = compare(a, a, **items(new))
+    for each in (found.risk, found.discordance, found.aurc):
+        assert each[2:] == (0, 0, 0, 1)
+
+
+def test_one_query_has_no_interval(a, b, new):
+    one = new.qid == 0
+    found = compare(a, b, new.data[one], new.target[one], qid=0)
+    assert np.isfinite(found.aurc[:3]).all()
+    assert np.isnan(found.aurc[3:]).all()
+
+
+def test_pairs_of_novel_items_come_last(a, new):
+    pairs = pairs_of(a, new)
+    strange = np.arange(new.qid.size) % 7 == 0
+    marked = pairs.leaving_out(strange)
+    last = replace(pairs, risk=np.where(marked.novel, 9.0, pairs.risk))
+    last = replace(last, accepted=marked.accepted)
+    assert compare(pairs, marked, y=new.target) == compare(pairs, last, y=new.target)
+
+
+def test_items_that_are_far_apart_come_first_where_there_is_no_risk(new):
+    known = make_ranking(n_queries=30, random_state=0)
+    model = FirstColumn().fit(known.data, known.target)
+    ranker = DistanceAbstainer(model).fit(known.data, known.target, qid=known.qid)
+    pairs = ranker.predict_pairs(new.data, qid=new.qid)
+    by_risk = replace(pairs, risk=-pairs.distance, distance=None)
+    found = compare(ranker, by_risk, **items(new), loss="misranking", coverage=0.5)
+    assert found.aurc.difference == 0
+
+
+def test_two_losses_are_refused_unless_one_is_named(a, new):
+    other = fit(0, loss="zero_one")
+    with pytest.raises(
+        ValueError,
+        match="a and b must have one loss, got 'misranking' and 'zero_one': pass loss=",
+    ):
+        compare(a, other, **items(new))
+    found = compare(a, other, **items(new), loss="zero_one")
+    assert found.loss == "'zero_one'"
+
+
+def test_other_pairs_are_refused(a, b, new):
+    one, two = (pairs_of(each, new) for each in (a, b))
+    for wrong in (two.take(slice(1, None)), two.take(slice(None, None, -1))):
+        with pytest.raises(ValueError, match="b must decide the same pairs as a, in"):
+            compare(one, wrong, y=new.target)
+    with pytest.raises(ValueError, match="at least one pair, got none"):
+        compare(one.take(slice(0)), two.take(slice(0)), y=new.target)
+
+
+def test_what_is_refused(a, b, new):
+    with pytest.raises(TypeError, match="estimator must be a selective ranker"):
+        compare(a, object(), **items(new))
+    with pytest.raises(ValueError, match=r"coverage must be in \(0, 1\], got 2"):
+        compare(a, b, **items(new), coverage=2)
+    with pytest.raises(ValueError, match=r"confidence must be in \(0, 1\), got 1"):
+        compare(a, b, **items(new), confidence=1)
+    with pytest.raises(ValueError, match="y must have one value per item"):
+        compare(a, b, new.data, new.target[1:], qid=new.qid)
+
+
+def covered(n_draws, n_queries, quantity):
+    """Return how often the interval of two equal rankers holds 0."""
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(n_draws):
+        sizes = rng.integers(4, 12, n_queries)
+        qid = np.repeat(np.arange(n_queries), sizes)
+        queries = group_queries(qid, qid.size)
+        left, right = enumerate_pairs(queries)
+        # Some queries are hard for both; the noise of the two is alike, not equal.
+        noise = rng.gamma(2.0, 0.5, n_queries)[qid]
+        y = rng.integers(0, 3, qid.size)
+        made = []
+        for _ in range(2):
+            score = y + noise * rng.normal(size=qid.size)
+            gap = score[left] - score[right]
+            risk = 1 / (1 + np.exp(abs(gap)))
+            accepted = risk <= np.quantile(risk, 0.7)
+            label = np.sign(gap).astype(int)
+            made.append(PairDecisions(left, right, qid[left], label, accepted, risk))
+        found = getattr(compare(*made, y=y), quantity)
+        held += found.low <= 0 <= found.high
+    return held / n_draws
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quantity", ["risk", "discordance", "aurc"])
+def test_the_interval_holds_no_difference_of_equal_rankers(quantity):
+    # At .95 the standard error of 200 draws is .015.
+    assert covered(200, 60, quantity) >= 0.92
