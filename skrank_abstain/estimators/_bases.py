@@ -24,11 +24,12 @@ from skrank_abstain.intake import (
     Rows,
     Trained,
     cross_fit,
+    groups_of_queries,
     take_columns,
     take_rows,
     warn_of_batch,
 )
-from skrank_abstain.pairs import Queries
+from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.report import RankerFacts
 from skrank_abstain.scorers import (
     clone_parameters,
@@ -44,9 +45,11 @@ from skrank_abstain.selection import (
     Calibration,
     CertifiedRisk,
     Coverage,
+    PairTotals,
     Price,
     Region,
     Rule,
+    totals_by_group,
 )
 
 #: `fit` warns where the calibration coverage exceeds the target by more than this.
@@ -588,3 +591,14 @@ def _check_sparsity(ranker: Any, X: Any) -> None:
             f"X must be {'sparse' if fitted else 'dense'} as in fit: {library} may "
             "read the zeros that a sparse matrix leaves out as missing values."
         )
+
+
+def add_by_group(
+    items: Scores, groups: Any, add: Callable[[Scores], PairTotals]
+) -> PairTotals:
+    """Add up all pairs, and those of each group if there are any."""
+    totals = add(items)
+    kinds = groups_of_queries(groups, items.queries, vary=True)
+    if kinds is not None:
+        vars(totals)["by_group"] = totals_by_group(items, kinds, add)
+    return totals

@@ -25,6 +25,7 @@ from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators._bases import (
     ModelWrapper,
     RuleThreshold,
+    add_by_group,
     model_columns,
     predict_items,
     score_new_items,
@@ -68,7 +69,6 @@ from skrank_abstain.selection import (
     decide_queries,
     fit_calibration,
     place_results,
-    totals_by_group,
 )
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
 
@@ -339,20 +339,16 @@ class PairDecider(ModelWrapper):
         check_row_order(X, y=y, qid=qid, sample_weight=sample_weight, groups=groups)
         if pairs is not None and groups is not None:
             raise ValueError(
-                "groups must be None with pairs, got both: evaluate the pairs of each "
-                "group by themselves."
+                "groups must be None with pairs, got both: evaluate group by group."
             )
         decision, items = self._decision(X, qid, needs_qid=True)
         relevance = check_relevance(y, items.value.size)
         weight = check_sample_weight(sample_weight, items.value.size)
         if pairs is None:
-            regions = [self._region]
-            return _add_by_group(
-                replace(items, y=relevance),
-                groups,
-                lambda some: decision.tally(some, regions, weight=weight).totals(
-                    some.queries.values
-                ),
+            items, regions = replace(items, y=relevance), [self._region]
+            add = partial(decision.tally, regions=regions, weight=weight)
+            return add_by_group(
+                items, groups, lambda some: add(some).totals(some.queries.values)
             )
         made = self._decide(decision, items, pairs)
         return PairTotals.of_decisions(
@@ -1081,7 +1077,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
             rule = replace(own, coverage=coverage) if moves else Coverage(coverage)
             region = self._calibration.select(rule)
             add = partial(self._calibration.totals, region, groups=two)
-            totals = _add_by_group(items, None if two else groups, add)
+            totals = add_by_group(items, None if two else groups, add)
             points.append(OperatingPoint(coverage, region.risk, totals))
         return points
 
@@ -1166,14 +1162,3 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         check_row_order(X, y=y, qid=qid)
         items = self._scored(X, qid, needs_qid=True)
         return replace(items, y=check_relevance(y, items.value.size))
-
-
-def _add_by_group(
-    items: Scores, groups: Any, add: Callable[[Scores], PairTotals]
-) -> PairTotals:
-    """Add up all pairs, and those of each group if there are any."""
-    totals = add(items)
-    kinds = groups_of_queries(groups, items.queries, vary=True)
-    if kinds is not None:
-        vars(totals)["by_group"] = totals_by_group(items, kinds, add)
-    return totals
