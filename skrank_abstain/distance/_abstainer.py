@@ -434,8 +434,8 @@ class DistanceAbstainer(PairDecider):
     of X with ``gamma=gamma_ * radius_``; for graded relevance, with
     ``t = ranker.evaluate(X, y, qid=qid)``, the sum of
     ``t.accepted - t.accepted_tied - t.ordered + cost * (t.pairs - t.accepted)``
-    divided by that of ``t.pairs``. ``score`` is another thing: there an order that is
-    predicted for a pair of equal relevance is wrong.
+    divided by that of ``t.pairs``. ``score`` is another thing: it leaves out
+    pairs of equal relevance, and an abstention counts one half there.
 
     Equal scores predict a tie. Distances that exceed ``gamma_`` by rounding alone
     count as equal to it. One factor for all features leaves a feature of large
