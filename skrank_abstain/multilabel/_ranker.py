@@ -94,7 +94,8 @@ class MultilabelRanker(Saved, BaseEstimator):
         names = names_of_columns(y)
         if names is not None and self.label_names_ is not None:
             y = _safe_indexing(y, order_of_labels(names, self.label_names_), axis=1)
-        if hasattr(y, "iloc"):
+        # NumPy 2.0 writes no NaN among integers, not even where none is missing.
+        if hasattr(y, "iloc") and y.isna().to_numpy().any():
             y = y.to_numpy(na_value=np.nan)
         return check_label_relevance(y, shape, **rules)
 
