@@ -76,7 +76,7 @@ def test_the_spine_has_few_public_names():
         for room, member in NAMES
         if room not in WINGS
     }
-    assert len(spine) <= 80, len(spine)
+    assert len(spine) <= 81, len(spine)
 
 
 def test_the_top_level_exports_the_spine_alone():

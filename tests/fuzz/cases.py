@@ -162,12 +162,14 @@ def answers(case, estimator, data):
 
 
 def flat(found):
-    """Give each field of a dataclass a name of its own."""
+    """Give each field of a dataclass a name of its own, but for the id of the fit."""
     every = {}
     for name, value in found.items():
         if is_dataclass(value):
-            parts = {f"{name}.{f.name}": getattr(value, f.name) for f in fields(value)}
-            every |= {part: v for part, v in parts.items() if v is not None}
+            parts = {f.name: getattr(value, f.name) for f in fields(value)}
+            parts |= parts.pop("metrics", {})
+            kept = {k: v for k, v in parts.items() if v is not None and k != "id_"}
+            every |= {f"{name}.{part}": v for part, v in kept.items()}
         else:
             every[name] = value
     return every
