@@ -11,7 +11,7 @@ import numpy as np
 
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import ZERO_ONE_LOSS
-from skrank_abstain.concentration import paired_ratio_test, ratio_interval
+from skrank_abstain.concentration import ratio_difference, ratio_interval
 from skrank_abstain.displays import one_line
 from skrank_abstain.intake import AboutRows
 from skrank_abstain.report._page import Section, Table
@@ -322,5 +322,5 @@ def _largest_gap(
     both = np.array([*sums[most], *sums[least]])
     both = np.nan_to_num(both[:, ~np.isnan(both).all(axis=0)])
     n_gaps = len(known) * (len(known) - 1) / 2
-    found = paired_ratio_test(*both, confidence=1 - _LEVEL / n_gaps)
-    return _cell(*found[:3]), f"{most} over {least}"
+    found = ratio_difference(*both, confidence=1 - _LEVEL / n_gaps)
+    return _cell(*found[2:5]), f"{most} over {least}"

@@ -113,11 +113,15 @@ def test_the_report_says_what_a_decided_pair_loses(loss, data):
     new = make_ranking(n_queries=40, n_grades=3, random_state=1)
     ranker = fit(data, loss=loss, coverage=0.6)
     page = ranker.report(new.data, new.target, qid=new.qid)
-    (line,) = (one for one in page.splitlines() if "| loss per decided pair |" in one)
+    (line,) = (
+        one
+        for one in page.splitlines()
+        if "| selective risk: loss per decided pair |" in one
+    )
     totals = ranker.evaluate(new.data, new.target, qid=new.qid)
     assert f"| {totals.selective_risk:.4f} |" in line
     plain = fit(data, coverage=0.6, loss="zero_one")
     plain = plain.report(new.data, new.target, qid=new.qid)
     assert (
-        "| loss per decided pair |" not in plain
+        "| selective risk: loss per decided pair |" not in plain
     )  # there it is the share of wrong answers

@@ -67,7 +67,7 @@ def test_everything_counts_what_is_decided(tie_model, loss, data):
     other = ranker.at_coverage(0.3).evaluate(X, y, qid=qid)
     np.testing.assert_array_equal(point.totals.accepted, other.accepted)
     lines = str(ranker.report(X, y, qid=qid)).splitlines()
-    [coverage] = [line for line in lines if "coverage: share of pairs dec" in line]
+    [coverage] = [line for line in lines if "share of pairs decided |" in line]
     assert f"{decisions.coverage:.4f}" in coverage
     weight = np.random.default_rng(0).integers(1, 4, y.size).astype(float)
     weighted = ranker.evaluate(X, y, qid=qid, sample_weight=weight)

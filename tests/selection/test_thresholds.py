@@ -75,7 +75,8 @@ def test_equals_the_decisions_at_each_threshold(tie_model, loss, data):
     sums = add_up(pairs, data.target, data.qid, LOSSES[loss])
     # Risks of pairs themselves, between them, none, all; in no order.
     thresholds = np.quantile(pairs.risk, np.linspace(0, 1, 8), method="inverted_cdf")
-    thresholds = np.r_[thresholds, np.linspace(0, pairs.risk.max(), 7), 10.0, -np.inf]
+    thresholds = np.r_[thresholds, np.linspace(0, pairs.risk.max(), 7), -np.inf]
+    thresholds = np.r_[thresholds, ranker._loss.max()]  # decides everything
     thresholds = np.random.default_rng(0).permutation(thresholds)
     accepted, cost = at_thresholds(ranker._calibration.engine, items, thresholds)
     assert accepted.shape == cost.shape == (30, thresholds.size)
