@@ -34,6 +34,8 @@ from skrank_abstain.selection import Groups
 
 #: Beyond this, floats skip integers and two identifiers could become one.
 _LARGEST_EXACT_FLOAT = 2.0**53
+#: Each two groups of items have a threshold, or a row of a report.
+_MOST_GROUPS = 50
 #: A batch without qid that is this many times the largest calibration query warns.
 _TIMES = 10
 _FEWEST_LABELS = 10
@@ -231,6 +233,18 @@ def _position(name: str, column: Any, columns: list[Any] | None, X: Any) -> int:
     return int(column) % int(n_columns)
 
 
+def encode_groups_of_items(groups: Any, fewest: int = 1) -> tuple[IntArray, list[Any]]:
+    """Return the number of each item's group, and the names of the groups."""
+    codes, names = encode_qid(groups, len(groups), name="groups")
+    if names.size > _MOST_GROUPS or np.bincount(codes).min() < fewest:
+        raise ValueError(
+            f"groups must name a column of at most {_MOST_GROUPS} groups, each of "
+            f"several items, got {names.size} groups of {codes.size} items. "
+            "Is it a measurement? Cut it into ranges first."
+        )
+    return codes, names.tolist()
+
+
 def groups_of_queries(
     groups: Any, queries: Queries, *, vary: bool = False
 ) -> Groups | None:
@@ -251,8 +265,9 @@ def groups_of_queries(
     of_query = codes[queries.first_rows]
     differs = of_query[queries.codes] != codes
     if vary and differs.any():
-        order = sorted(range(len(names)), key=lambda k: str(names[k]))
-        return Groups(np.argsort(order)[codes], names[order].tolist())
+        codes, of_items = encode_groups_of_items(groups)
+        order = sorted(range(len(of_items)), key=lambda k: str(of_items[k]))
+        return Groups(np.argsort(order)[codes], [of_items[k] for k in order])
     if differs.any():
         row = int(np.argmax(differs))
         query = queries.codes[row]

@@ -11,20 +11,21 @@ from sklearn.model_selection import GroupKFold, check_cv, train_test_split
 from sklearn.utils import check_random_state
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._validation import check_row_order, encode_qid, rounded_share, shown
+from skrank_abstain._validation import check_row_order, rounded_share, shown
 from skrank_abstain.intake._repeats import (
     HashedRows,
     find_repeats,
     hash_rows,
     warn_of_repeats,
 )
-from skrank_abstain.intake._rows import Rows, groups_of_queries
+from skrank_abstain.intake._rows import (
+    Rows,
+    encode_groups_of_items,
+    groups_of_queries,
+)
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.scorers import check_queries, fit_ranker, score_items
 from skrank_abstain.selection import Groups
-
-#: Each two groups of items have a threshold of their own.
-_MOST_GROUPS = 50
 
 
 class Trained(NamedTuple):
@@ -163,14 +164,7 @@ def train_and_score(
     check_queries(ranker.estimator, rows.named_queries)  # before it is trained
     codes = names = None
     if rows.group is not None:
-        codes, found = encode_qid(rows.group, rows.group.size, name="groups")
-        names = found.tolist()
-        if len(names) > _MOST_GROUPS or np.bincount(codes).min() < 2:
-            raise ValueError(
-                f"groups must name a column of at most {_MOST_GROUPS} groups, each of "
-                f"several items, got {len(names)} groups of {codes.size} items. "
-                "Is it a measurement? Cut it into ranges first."
-            )
+        codes, names = encode_groups_of_items(rows.group, fewest=2)
     split_seed, seed = draw_seeds(ranker.random_state)
     check_row_order(rows.X, groups=groups)
     kinds = groups_of_queries(groups, queries)

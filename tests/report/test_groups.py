@@ -149,3 +149,12 @@ def test_the_display_draws_a_curve_for_each_two_groups(ranker):
 def test_groups_do_not_go_with_pairs(ranker):
     with pytest.raises(ValueError, match="groups must be None with pairs"):
         ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid, pairs=[[0, 1]], groups=SEX)
+
+
+def test_a_measurement_is_no_column_of_groups(ranker):
+    # Each two of the values would have a row: with 1,000 items half a million.
+    for method in (ranker.report, ranker.evaluate):
+        with pytest.raises(ValueError, match=r"at most 50 groups.*Cut it into ranges"):
+            method(NEW.data, NEW.target, qid=NEW.qid, groups=NEW.data[:, 0])
+    one = np.where(np.arange(NEW.qid.size) == 0, "only", "others")
+    assert ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid, groups=one).by_group
