@@ -839,13 +839,17 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
 
     def _what_decides(self, pair: PairRecord) -> str:
         rule, known, risk = self._fitted_rule, self._calibration, pair.risk or 0.0
+        if pair.accepted:
+            return "An answer of a person takes its place (review)."
         if pair.novel:
             return "Only a person decides it, or a lower novelty_level."
         way = "A larger coverage"
         if isinstance(rule, Price):
             way = f"at_cost({int(1e4 * risk + 1) / 1e4:g})"
         elif hasattr(rule, "max_risk"):
-            way = "A larger max_risk"
+            return (
+                "A larger max_risk may decide it; an answer of a person does (review)."
+            )
         elif known.item_groups is None and known.largest_coverage == 1:
             share = known.coverage(known.engine.below(risk))
             # More pairs than those of at most this risk: the threshold is above it.

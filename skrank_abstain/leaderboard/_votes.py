@@ -153,7 +153,9 @@ def read_votes(
             f"covariates=[{covariates!r}]."
         )
     table = _open(votes)
-    known = [*chain(*_NEEDED.values()), *_OTHERS, *covariates, cluster or ""]
+    known = [*chain(*_NEEDED.values()), *_OTHERS, *covariates]
+    group = None if cluster is None else _clusters(table, cluster)
+    known += [] if cluster is None else [cluster]
     warn_of_unread(table, known, "votes", every=False)
     sides = [_named(table[x], _users_name(table, x)) for x in ("left", "right")]
     names = _sorted_names([*sides[0], *sides[1]]) if items is None else items
@@ -186,7 +188,6 @@ def read_votes(
         weight *= faded
     columns = [_covariate(table, each) for each in covariates]
     numbers = np.array(columns, dtype=np.float64).reshape(-1, left.size).T
-    group = None if cluster is None else _clusters(table, cluster)
     name = _users_name(table, "label")
     column = _named(table["label"], name)
     label = read_winners(column, labels, sides, f"votes[{name!r}]")

@@ -110,11 +110,8 @@ def _warnings(data: ReportData) -> list[str]:
             lies = found[0].partition(":")[0] + ", which was not promised for it alone"
             lies = found[0] if name in known else lies
             warnings.append(f"{name and f'group {name}: '}{seen}, {lies}")
-    new = ", ".join(name for name, _ in data.by_group if name not in known)
-    if new and known[1:]:
-        warnings.append(
-            f"never certified: {new}; the promise is about {', '.join(known[1:])}"
-        )
+    if doubt := _never_certified(data):
+        warnings.append(doubt)
     warnings += warn_of_few(n_queries, "queries with pairs")
     n_calibrated = data.ranker.calibration.items.n_queries
     if getattr(data.items, "n_queries", 0) == 1 < n_calibrated:
@@ -125,6 +122,17 @@ def _warnings(data: ReportData) -> list[str]:
     return warnings
 
 
+def _never_certified(data: ReportData) -> str:
+    """Name the groups here that the promise is not about."""
+    certified = data.ranker.calibration.groups
+    names = [] if certified is None else [n for n in certified.names if n is not None]
+    known = [one_line(name) for name in names]
+    new = ", ".join(name for name, _ in data.by_group if name not in known)
+    if not (new and known):
+        return ""
+    return f"never certified: {new}; the promise is about {', '.join(known)}"
+
+
 def _verdict(data: ReportData) -> Section:
     """Return what was promised, what was observed, and how these lie to each other."""
     totals, bound = data.totals, data.bound
@@ -133,6 +141,12 @@ def _verdict(data: ReportData) -> Section:
     )
     seen = data.labelled and totals.unlike.any()
     said = [data.text.promised.split("\n- ")[0]]
+    if bound is not None and data.labelled and data.against(bound, totals)[1]:
+        said.insert(
+            0,
+            "WHAT WAS PROMISED DOES NOT HOLD HERE: these queries come from another "
+            "source, or the promise fails, as it may. It was:",
+        )
     if not data.labelled:
         said.append(_NO_LABELS)
     if seen:
@@ -145,6 +159,9 @@ def _verdict(data: ReportData) -> Section:
         if bound.what != "discordance":
             said.append(f"The {bound.what} is {data.in_words(bound.what, totals)}.")
         said.append(f"This interval {data.against(bound, totals)[0]}.")
+        said += [
+            f"Part of it was {doubt}." for doubt in [_never_certified(data)] if doubt
+        ]
     elif seen:
         said.append("There is no bound to hold this against.")
     share = f"{100 * totals.coverage:.1f} %" if pairs else "an undefined share"

@@ -319,6 +319,8 @@ def _largest_gap(
     if len(known) < 2:
         return "undefined", ""
     most, least = max(known, key=shares.__getitem__), min(known, key=shares.__getitem__)
+    if shares[most] == shares[least]:
+        return "none", ""
     both = np.array([*sums[most], *sums[least]])
     both = np.nan_to_num(both[:, ~np.isnan(both).all(axis=0)])
     n_gaps = len(known) * (len(known) - 1) / 2

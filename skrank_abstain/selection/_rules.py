@@ -501,10 +501,9 @@ class CertifiedRisk(Rule):
                 f"{name_of_loss(calibration.loss)}), is at most {bound}; a coin that "
                 f"orders every certification pair has {self._coin(calibration):.4f}"
             )
-            if self._coin(calibration) <= self.max_risk:
-                meaning += (
-                    ": A COIN KEEPS THIS BOUND, so that orders may be worth nothing"
-                )
+        least = 0.5 if self.bound == "discordance" else self._coin(calibration)
+        if least <= self.max_risk:
+            meaning += ": A COIN KEEPS THIS BOUND, so that orders may be worth nothing"
         return RuleText(
             f"certified: {what} at most {bound}, each {alike} counting alike",
             f"CERTIFIED. {meaning}. This is promised for new queries from the source "

@@ -47,12 +47,21 @@ def test_the_price_that_it_names_decides_the_pair():
 def test_a_bound_is_about_the_margin():
     ranker = RiskControlledRanker(Ridge(), max_risk=0.3, random_state=0)
     ranker.fit(*FITTED, qid=KNOWN.qid)
-    pair = next(iter(ranker.predict_pairs(DAY)))
+    pairs = ranker.predict_pairs(DAY)
+    decided = next(pair for pair in pairs if pair.accepted)
+    text = ranker.explain(DAY, decided.left, decided.right)
+    assert text.endswith(
+        " are decided. An answer of a person takes its place (review)."
+    )
+    pair = next(pair for pair in pairs if not pair.accepted)
     wrong = min(pair.p_left, pair.p_right)
     assert pair.margin == pytest.approx(wrong - 0.3 * (1 - pair.p_tie))
     text = ranker.explain(DAY, pair.left, pair.right)
     assert f"the margin is {pair.margin:.4g}" in text
-    assert "A larger max_risk decides it" in text
+    # A larger bound may certify nothing.
+    assert text.endswith(
+        "A larger max_risk may decide it; an answer of a person does (review)."
+    )
 
 
 def test_a_decided_pair_an_equal_one_and_a_novel_one():

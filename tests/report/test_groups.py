@@ -158,3 +158,13 @@ def test_a_measurement_is_no_column_of_groups(ranker):
             method(NEW.data, NEW.target, qid=NEW.qid, groups=NEW.data[:, 0])
     one = np.where(np.arange(NEW.qid.size) == 0, "only", "others")
     assert ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid, groups=one).by_group
+
+
+def test_equal_groups_have_no_gap():
+    everything = BALToR(Ridge(), coverage=1.0, random_state=0)
+    everything.fit(KNOWN.data, KNOWN.target, qid=KNOWN.qid)
+    page = everything.report(NEW.data, NEW.target, qid=NEW.qid, groups=SEX)
+    [gap] = [
+        line for line in str(page).splitlines() if line.startswith("| largest gap")
+    ]
+    assert gap.split(" | ")[5] == "none"

@@ -57,6 +57,9 @@ def test_the_verdict_says_how_the_interval_lies_to_the_bound(ranker, noise, lies
     assert "at most 30 % are in the wrong order" in verdict
     broken = "the observed discordance" in page and part(page, "Warnings")
     assert bool(broken) == (lies == "above")
+    # Who reads one sentence reads what matters.
+    first = "WHAT WAS PROMISED DOES NOT HOLD HERE: " if broken else "CERTIFIED. "
+    assert verdict.strip().startswith(first)
     if broken:
         assert "above the bound of 30 %: WHAT WAS PROMISED DOES NOT HOLD HERE" in broken
 
@@ -130,6 +133,7 @@ def test_a_site_that_was_never_certified_is_named(ranker):
     page = ranker.report(NEW.data, NEW.target, qid=NEW.qid, groups=site)
     doubt = "- never certified: west; the promise is about north, south"
     assert doubt in part(page, "Warnings").splitlines()
+    assert f"Part of it was {doubt[2:]}." in part(page, "Verdict")
     page = ranker.report(NEW.data, NEW.target, qid=NEW.qid, groups=SITE[NEW.qid % 2])
     assert "never certified" not in page
 

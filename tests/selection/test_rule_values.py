@@ -166,6 +166,7 @@ def test_a_certified_loss_is_named_and_says_what_a_coin_has(calibration):
         assert f"a coin that orders every certification pair has {coin:.4f}" in text
         assert ("A COIN KEEPS THIS BOUND" in text) == (max_risk > coin)
     assert "A COIN" not in promised(CertifiedRisk(0.4))
+    assert "A COIN KEEPS THIS BOUND" in promised(CertifiedRisk(0.5))
 
 
 def test_a_certified_risk_holds_on_the_certification_queries(calibration):
