@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._saving import all_or_nothing
 from skrank_abstain._validation import check_fraction, check_positive_int
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake import take_labelled_rows
