@@ -1,24 +1,28 @@
-"""Save fitted estimators as plain arrays, stamped with our version; write files."""
+"""The state of estimators: fitted as a whole or not, saved as plain arrays; files."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
+from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import joblib
 import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 
-from skrank_abstain._warnings import warn_user
+from skrank_abstain._warnings import hearing, warn_user
 
 try:
     __version__ = version("skrank-abstain")
 except PackageNotFoundError:  # a source tree that was never installed
     __version__ = "0+unknown"
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 _STAMP = "_skrank_abstain_version"
 #: Key of a saved dict's kind: a class of values, or another attribute.
@@ -106,6 +110,49 @@ class Saved:
                     original_sklearn_version=found,
                 )
             )
+
+
+def all_or_nothing(fit: Fit) -> Fit:
+    """Decorate ``fit`` so that it leaves the estimator fitted or not fitted at all.
+
+    It first removes the results of an earlier fit. Otherwise a failed refit could leave
+    the model of one fit with the threshold of another.
+    """
+
+    @wraps(fit)
+    def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not hasattr(self, "get_params"):
+            name = fit.__qualname__[:-4]
+            raise TypeError(f"fit needs an instance: {name}(...).fit, not {name}.fit.")
+        self.__dict__ = {
+            name: value for name, value in vars(self).items() if not name.endswith("_")
+        }
+        return _on_a_twin(fit, self, args, kwargs)
+
+    return cast("Fit", whole)
+
+
+def new_or_old(partial_fit: Fit) -> Fit:
+    """Decorate ``partial_fit`` so that it can be repeated if it fails.
+
+    It must make new objects, and leave the objects of the earlier state unchanged.
+    """
+
+    @wraps(partial_fit)
+    def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _on_a_twin(partial_fit, self, args, kwargs)
+
+    return cast("Fit", whole)
+
+
+def _on_a_twin(fit: Fit, self: Any, args: Any, kwargs: Any) -> Any:
+    twin = object.__new__(type(self))
+    twin.__dict__ = dict(vars(self))
+    with hearing() as twin._warned:
+        fit(twin, *args, **kwargs)
+    # One assignment, which an interrupt (Ctrl-C) finds either done or not done.
+    self.__dict__ = twin.__dict__
+    return self
 
 
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:

@@ -25,7 +25,6 @@ SPINE = [
     {"pairs"},
     {"_validation"},
     {"_saving"},
-    {"_transaction"},
     {"_kernels", "_warnings"},
 ]
 LEVEL = {name: level for level, names in enumerate(SPINE) for name in names}

@@ -76,6 +76,13 @@ FITS = [
 ]
 ids = [type(estimator).__name__ for estimator, _ in FITS]
 
+#: Names of the functions that make a fit all or nothing.
+TRANSACTION = ("all_or_nothing", "new_or_old", "_on_a_twin")
+
+
+def of_transaction(code):
+    return code.co_qualname.startswith(TRANSACTION)
+
 
 def interrupted(estimator, data, at, error):
     """Fit, with ``error`` when the package's function number ``at`` is called.
@@ -89,7 +96,7 @@ def interrupted(estimator, data, at, error):
         if event != "call" or not code.co_filename.startswith(PACKAGE):
             return
         # Python ignores errors while it discards a generator.
-        if "_transaction" not in code.co_filename and code.co_name != "<genexpr>":
+        if not of_transaction(code) and code.co_name != "<genexpr>":
             calls.append(code)
             if len(calls) == at:
                 raise error
@@ -192,7 +199,7 @@ def test_an_interrupt_at_any_line_of_the_transaction_leaves_all_or_nothing():
 
             def trace(frame, event, _, at=at):
                 nonlocal seen
-                if "_transaction" not in frame.f_code.co_filename:
+                if not of_transaction(frame.f_code):
                     return None
                 seen += event in ("line", "return", "exception")
                 if seen == at:

@@ -18,8 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._saving import identify
-from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._saving import all_or_nothing, identify
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
     check_choice,

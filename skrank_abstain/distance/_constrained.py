@@ -15,8 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank_abstain._kernels import FloatArray, IntArray
-from skrank_abstain._saving import Saved
-from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._saving import Saved, all_or_nothing
 from skrank_abstain._validation import (
     check_positive,
     check_positive_int,

@@ -1,8 +1,8 @@
 """Estimators: thin scikit-learn shells around the numeric core."""
 
 from skrank_abstain.estimators._bases import (
+    ItemRanker,
     ModelWrapper,
-    predict_items,
     score_new_items,
 )
 from skrank_abstain.estimators._named_rankers import (
@@ -12,7 +12,6 @@ from skrank_abstain.estimators._named_rankers import (
 )
 from skrank_abstain.estimators._pairwise import PairwiseRankerClassifier
 from skrank_abstain.estimators._selective_ranker import (
-    OperatingPoint,
     PairDecider,
     SelectiveRanker,
 )

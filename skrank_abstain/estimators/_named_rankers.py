@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._saving import all_or_nothing
 from skrank_abstain.estimators._selective_ranker import SelectiveRanker
 from skrank_abstain.selection import (
     CertifiedRisk,

@@ -10,7 +10,7 @@ from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._saving import all_or_nothing
 from skrank_abstain._validation import (
     check_loss,
     check_row_order,

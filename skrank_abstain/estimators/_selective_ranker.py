@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._saving import all_or_nothing
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
     check_fraction,
@@ -23,11 +23,10 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators._bases import (
-    ModelWrapper,
+    ItemRanker,
     RuleThreshold,
     add_by_group,
     model_columns,
-    predict_items,
     score_new_items,
 )
 from skrank_abstain.estimators._novelty import NoveltyTest, check_novelty, find_novel
@@ -45,7 +44,6 @@ from skrank_abstain.pairs import (
     PairRecord,
     Ranking,
     Scores,
-    Table,
     check_item_id,
     check_output_size,
     check_pairs,
@@ -57,6 +55,8 @@ from skrank_abstain.scorers import describe
 from skrank_abstain.selection import (
     Coverage,
     Decides,
+    OperatingPoint,
+    OperatingPoints,
     PairTotals,
     Price,
     RiskEngine,
@@ -73,16 +73,12 @@ from skrank_abstain.selection import (
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
 
 
-class PairDecider(ModelWrapper):
+class PairDecider(ItemRanker):
     """Base of the rankers of items that abstain on some of their pairs.
 
     ``fit`` sets ``_region``, the accepted pairs, and calls ``_take_over``.
     ``_decision`` decides pairs of new items.
     """
-
-    # What the wrapped model requests, if it does, can pass through a Pipeline.
-    __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
-    __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
 
     _region: Any  # each engine has a type of its own
     _loss: FloatArray = ZERO_ONE_LOSS
@@ -92,38 +88,6 @@ class PairDecider(ModelWrapper):
     ) -> tuple[Decides, Scores]:
         """Return what decides pairs, and the items with their values."""
         raise NotImplementedError
-
-    def predict(self, X: Any, *, qid: Any = None) -> FloatArray:
-        """Return the wrapped ranker's score of each item.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            One row per item.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item; only models that request ``qid`` need it.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better. One value per *item*: decisions come from other methods.
-        """
-        return predict_items(self, X, qid)
-
-    def decision_function(self, X: Any, *, qid: Any = None) -> FloatArray:
-        """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
-
-        Parameters
-        ----------
-        X, qid
-            As in ``predict``.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better.
-        """
-        return predict_items(self, X, qid)
 
     def predict_pairs(
         self, X: Any, *, qid: Any = None, pairs: Any = None, item_id: Any = None
@@ -354,48 +318,6 @@ class PairDecider(ModelWrapper):
         return PairTotals.of_decisions(
             made, relevance, items.queries, weight, self._loss
         )
-
-
-class OperatingPoint(NamedTuple):
-    """What happens to labelled pairs at one threshold.
-
-    Attributes
-    ----------
-    coverage : float
-        The calibration coverage that was asked for.
-    threshold : float
-        On the conditional risk.
-    totals : PairTotals
-        By query.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from skrank_abstain import BALToR
-    >>> from skrank_abstain.datasets import make_ranking
-    >>> data = make_ranking(n_queries=60, random_state=0)
-    >>> ranker = BALToR(Ridge(), random_state=0)
-    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
-    >>> half, whole = ranker.operating_points(
-    ...     data.data, data.target, qid=data.qid, coverages=[0.5, 1.0]
-    ... )
-    >>> half.threshold < whole.threshold, whole.totals.coverage
-    (True, 1.0)
-    """
-
-    coverage: float
-    threshold: float
-    totals: PairTotals
-
-
-class OperatingPoints(list[OperatingPoint], Table):
-    """Operating points; ``to_frame`` has a row for each, all queries together."""
-
-    def _columns(self) -> dict[str, Any]:
-        pooled = ("coverage", "selective_risk", "discordance", "accuracy")
-        rows = [[*point[:2], *(getattr(point[2], n) for n in pooled)] for point in self]
-        columns = np.reshape(rows, (-1, 2 + len(pooled))).T
-        return dict(zip(("target", "threshold", *pooled), columns, strict=True))
 
 
 class SelectiveRanker(PairDecider, RuleThreshold):

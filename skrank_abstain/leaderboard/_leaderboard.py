@@ -11,8 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import FloatArray
-from skrank_abstain._saving import Saved
-from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._saving import Saved, all_or_nothing
 from skrank_abstain._validation import (
     check_choice,
     check_finite,

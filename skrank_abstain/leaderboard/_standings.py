@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain.displays import GREY, PALETTE, Display
-from skrank_abstain.pairs import SHOWN, PairDecisions, Ranking, html_of_rows
+from skrank_abstain.pairs import PairDecisions, Ranking, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,29 +79,13 @@ class Standings(Ranking):
     provisional: BoolArray
     promise: str
 
-    def __iter__(self) -> Iterator[Any]:
-        columns = [column.tolist() for column in self._columns().values()]
-        yield from map(Standing._make, zip(*columns, strict=True))
+    _record = Standing
+    # Without the line about the direction of scores.
+    _repr_html_ = Table._repr_html_
 
     def __repr__(self) -> str:
         n_open = int(self.open.sum())
         return f"Standings(n_items={len(self)}, open={n_open}): {self.promise}"
-
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        return {name: getattr(self, name) for name in Standing._fields}
-
-    def _repr_html_(self) -> str:
-        first = {name: column[:SHOWN] for name, column in self._columns().items()}
-        bounds = zip(first["best"], first["worst"], strict=True)
-        texts: dict[str, Iterable[Any] | None] = {
-            "place": first["place"],
-            "item": named(self)[:SHOWN],
-            "places left open": [f"{a} to {b}" if a < b else "" for a, b in bounds],
-            "votes": first["votes"],
-        }
-        numbers = {name: first[name] for name in ("score", "low", "high")}
-        columns = texts | numbers
-        return html_of_rows(repr(self), columns, len(self) - len(first["place"]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

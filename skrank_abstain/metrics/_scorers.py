@@ -142,19 +142,15 @@ def _neg_width(confidence: float, ranker: Any, X: Any, y: Any, qid: Any) -> floa
     return -float(known.mean()) if known.size else np.nan
 
 
-def _or_default(measure: Measure, name: str, default: float, *data: Any) -> float:
+def _or_warn(measure: Measure, name: str, *data: Any) -> float:
     # The methods of rankers do not warn of undefined values; a scorer must.
     value = measure(*data)
-    return undefined(name, default) if np.isnan(value) else value
+    return undefined(name) if np.isnan(value) else value
 
 
-def _scorer(
-    measure: Measure, name: str, needs: str, zero: float = np.nan, *number: float
-) -> RankerScorer:
-    default = check_real(zero, "zero_division")
-    rest = "" if np.isnan(default) else f", zero_division={default}"
-    measured = partial(_or_default, partial(measure, *number), name, default)
-    shown_as = f"{name}({number[0]}{rest})" if number else name
+def _scorer(measure: Measure, name: str, needs: str, *number: float) -> RankerScorer:
+    measured = partial(_or_warn, partial(measure, *number), name)
+    shown_as = f"{name}({number[0]})" if number else name
     return RankerScorer(measured, shown_as, needs)
 
 
@@ -163,9 +159,7 @@ selective_auc_scorer = _scorer(_auc, "selective_auc_scorer", "evaluate")
 neg_aurc_scorer = _scorer(_neg_aurc, "neg_aurc_scorer", "risk_profile")
 
 
-def accuracy_at_coverage(
-    coverage: float, *, zero_division: float = np.nan
-) -> RankerScorer:
+def accuracy_at_coverage(coverage: float) -> RankerScorer:
     """Return a scorer: one minus the mean loss of the surest evaluated pairs.
 
     Higher is better; in [0, 1] under a loss of at most 1, that is, any named loss but
@@ -175,8 +169,6 @@ def accuracy_at_coverage(
     ----------
     coverage : float
         Share of the evaluated pairs, in (0, 1].
-    zero_division : float, default=np.nan
-        Value without any pair; NaN comes with an UndefinedMetricWarning.
 
     See Also
     --------
@@ -197,11 +189,10 @@ def accuracy_at_coverage(
     accuracy_at_coverage(0.8)
     """
     checked = check_fraction(coverage, "coverage", include_one=True)
-    name = "accuracy_at_coverage"
-    return _scorer(_accuracy_at, name, "risk_profile", zero_division, checked)
+    return _scorer(_accuracy_at, "accuracy_at_coverage", "risk_profile", checked)
 
 
-def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> RankerScorer:
+def coverage_at_risk(max_risk: float) -> RankerScorer:
     """Return a scorer: the largest coverage at which the mean loss keeps a bound.
 
     Higher is better, in [0, 1]; 0 if no coverage does.
@@ -210,8 +201,6 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
     ----------
     max_risk : float
         Largest mean loss of the accepted pairs; non-negative.
-    zero_division : float, default=np.nan
-        As in `accuracy_at_coverage`.
 
     See Also
     --------
@@ -231,11 +220,10 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
     coverage_at_risk(0.1)
     """
     checked = check_real(max_risk, "max_risk", 0, np.inf, include_high=False)
-    name = "coverage_at_risk"
-    return _scorer(_coverage_at, name, "risk_profile", zero_division, checked)
+    return _scorer(_coverage_at, "coverage_at_risk", "risk_profile", checked)
 
 
-def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerScorer:
+def selective_utility(cost: float) -> RankerScorer:
     """Return a scorer: one minus the mean cost of mistakes and abstentions.
 
     Higher is better; at most 1. A mistake costs what the ranker's own loss says, an
@@ -247,8 +235,6 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
         Price of one abstention in units of the ranker's loss, from 0 to the largest
         (above it, scoring raises a ValueError). Deciding a pair pays if its expected
         loss is lower.
-    zero_division : float, default=np.nan
-        As in `accuracy_at_coverage`.
 
     Notes
     -----
@@ -271,13 +257,10 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     selective_utility(0.3)
     """
     checked = check_real(cost, "cost", 0, np.inf, include_high=False)
-    name = "selective_utility"
-    return _scorer(_utility, name, "evaluate", zero_division, checked)
+    return _scorer(_utility, "selective_utility", "evaluate", checked)
 
 
-def neg_place_width(
-    confidence: float, *, zero_division: float = np.nan
-) -> RankerScorer:
+def neg_place_width(confidence: float) -> RankerScorer:
     """Return a scorer: minus the mean width of places with a confidence.
 
     Higher is better, in [-1, 0]. Compares how precise places are of rankers that hold
@@ -287,8 +270,6 @@ def neg_place_width(
     ----------
     confidence : float
         In (0, 1).
-    zero_division : float, default=np.nan
-        Value without a query of two items; NaN comes with an UndefinedMetricWarning.
 
     Notes
     -----
@@ -302,8 +283,7 @@ def neg_place_width(
     neg_place_width(0.9)
     """
     checked = check_fraction(confidence, "confidence")
-    name = "neg_place_width"
-    return _scorer(_neg_width, name, "evaluate_places", zero_division, checked)
+    return _scorer(_neg_width, "neg_place_width", "evaluate_places", checked)
 
 
 def find_ranker(

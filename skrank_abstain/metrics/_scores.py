@@ -15,7 +15,6 @@ from skrank_abstain._validation import (
     check_labels,
     check_positive_int,
     check_proba,
-    check_real,
     check_sample_weight,
     check_vector,
     encode_qid,
@@ -95,7 +94,6 @@ def selective_accuracy_score(
     qid: Any = None,
     average: str = "pooled",
     sample_weight: ArrayLike | None = None,
-    zero_division: float = np.nan,
     interval: str | None = None,
     confidence: float = 0.95,
     n_resamples: int = 2000,
@@ -103,7 +101,7 @@ def selective_accuracy_score(
 ) -> MetricValue:
     """Return the share of correct predictions among accepted pairs.
 
-    Higher is better, in [0, 1]; ``zero_division`` where no pair is accepted.
+    Higher is better, in [0, 1]; NaN, with a warning, where no pair is accepted.
 
     Parameters
     ----------
@@ -120,8 +118,6 @@ def selective_accuracy_score(
         values; queries without such a pair are left out.
     sample_weight : array-like of shape (n_pairs,), default=None
         Non-negative pair weights.
-    zero_division : float, default=np.nan
-        Value where no pair counts; NaN comes with an UndefinedMetricWarning.
     interval : {None, "delta", "bootstrap"}, default=None
         How to make a confidence interval over queries, see `Estimate`.
     confidence, n_resamples, random_state : float, int, None or RandomState
@@ -156,7 +152,6 @@ def selective_accuracy_score(
     >>> selective_accuracy_score([1, 0, -1], [1, 1, -1], [True, False, True])
     1.0
     """
-    fallback = check_real(zero_division, "zero_division")
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
     mask = check_accepted(accepted, truth.size)
@@ -164,7 +159,7 @@ def selective_accuracy_score(
     over = check_average(qid, average, interval, confidence, n_resamples, random_state)
     decided = weight * mask
     correct = decided * (truth == predicted)
-    return over.ratio(correct, decided, weight, "accuracy", fallback)
+    return over.ratio(correct, decided, weight, "accuracy")
 
 
 def coverage_score(
@@ -205,7 +200,6 @@ def coverage_score(
     >>> coverage_score([True, True, False, True])
     0.75
     """
-    # No zero_division: neither 0 nor 1 would be the coverage of no pairs.
     mask = check_accepted(accepted)
     weight = pair_weight(sample_weight, mask.size)
     over = check_average(qid, average, interval, confidence, n_resamples, random_state)
@@ -280,7 +274,6 @@ def selective_auc_score(
     qid: Any = None,
     average: str = "pooled",
     sample_weight: ArrayLike | None = None,
-    zero_division: float = np.nan,
     interval: str | None = None,
     confidence: float = 0.95,
     n_resamples: int = 2000,
@@ -288,7 +281,7 @@ def selective_auc_score(
 ) -> MetricValue:
     """Return the AUC over accepted pairs of different relevance.
 
-    Higher is better, in [0, 1]; ``zero_division`` where there is no such pair. The
+    Higher is better, in [0, 1]; NaN, with a warning, where there is no such pair. The
     right order counts 1, the wrong order 0, a predicted tie 1/2.
 
     Parameters
@@ -297,7 +290,7 @@ def selective_auc_score(
         True labels in {-1, 0, +1}. Pairs with label 0 do not count.
     y_pred : array-like of shape (n_pairs,)
         Predicted labels in {-1, 0, +1}; equal scores are a tie.
-    accepted, qid, average, sample_weight, zero_division
+    accepted, qid, average, sample_weight
         As in `selective_accuracy_score`.
     interval, confidence, n_resamples, random_state
         As in `selective_accuracy_score`.
@@ -330,7 +323,6 @@ def selective_auc_score(
     >>> selective_auc_score([1, 0, -1, 1], [1, 1, 0, -1], [True, True, True, False])
     0.75
     """
-    fallback = check_real(zero_division, "zero_division")
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
     # Pairs of equal relevance have no right order and are in neither sum.
@@ -340,7 +332,7 @@ def selective_auc_score(
     strict = weight * mask
     # truth * predicted is +1 in the right order, -1 in the wrong one, 0 for a tie.
     ordered = strict * (1 + truth * predicted) / 2
-    return over.ratio(ordered, strict, weight, "selective AUC", fallback)
+    return over.ratio(ordered, strict, weight, "selective AUC")
 
 
 def correctness_completeness_score(
@@ -566,7 +558,6 @@ class Averaging:
         whole: FloatArray,
         weight: FloatArray,
         name: str,
-        zero_division: float = np.nan,
         limits: tuple[float, float] = (0.0, 1.0),
     ) -> MetricValue:
         """Return a ratio of sums over pairs, or the mean over queries of such ratios.
@@ -579,8 +570,6 @@ class Averaging:
             Weight of each pair; intervals leave out queries of no weight.
         name : str
             For the warning if no pair counts.
-        zero_division : float, default=np.nan
-            The value in that case.
         limits : (float, float), default=(0.0, 1.0)
             Of the ratio; an interval ends there.
         """
@@ -593,7 +582,7 @@ class Averaging:
         ratios = parts[defined] / wholes[defined]
         if by_query and ratios.size:
             return self._mean(ratios, limits)
-        value = float(ratios.mean()) if ratios.size else undefined(name, zero_division)
+        value = float(ratios.mean()) if ratios.size else undefined(name)
         if self.interval is None:
             return value
         # Queries without weight would add degrees of freedom.
@@ -712,11 +701,7 @@ def pair_weight(weight: ArrayLike | None, n_pairs: int) -> FloatArray:
     return np.ones(n_pairs) if checked is None else checked
 
 
-def undefined(name: str, zero_division: float = np.nan) -> float:
-    """Return ``zero_division``, with a warning where it is NaN."""
-    if np.isnan(zero_division):
-        warn_user(
-            f"{name} is undefined and set to NaN: no pair counts towards it.",
-            UndefinedMetricWarning,
-        )
-    return zero_division
+def undefined(name: str, reason: str = "no pair counts towards it") -> float:
+    """Return NaN, with a warning."""
+    warn_user(f"{name} is undefined and set to NaN: {reason}.", UndefinedMetricWarning)
+    return np.nan

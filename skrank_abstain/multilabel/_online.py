@@ -22,7 +22,7 @@ from sklearn.utils import (
 )
 
 from skrank_abstain._kernels import FloatArray
-from skrank_abstain._transaction import all_or_nothing, new_or_old
+from skrank_abstain._saving import all_or_nothing, new_or_old
 from skrank_abstain._validation import (
     check_choice,
     check_positive,

@@ -21,8 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from skrank_abstain._kernels import FloatArray, IntArray
-from skrank_abstain._saving import Saved
-from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._saving import Saved, all_or_nothing
 from skrank_abstain._validation import (
     MOST_GRADES,
     check_choice,

@@ -12,8 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._saving import identify
-from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._saving import all_or_nothing, identify
 from skrank_abstain._validation import check_fraction, shown
 from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker

@@ -418,12 +418,14 @@ class Ranking(Table):
     worst: IntArray
     n_same: IntArray | None = field(default=None, kw_only=True)
 
+    _record: ClassVar[Any] = RankedItem
+
     def __len__(self) -> int:
         return int(self.place.shape[0])
 
-    def __iter__(self) -> Iterator[RankedItem]:
+    def __iter__(self) -> Iterator[Any]:
         columns = self._columns().values()
-        yield from map(RankedItem._make, python_rows(columns, len(self)))
+        yield from map(self._record._make, python_rows(columns, len(self)))
 
     def __repr__(self) -> str:
         n_queries = int((self.place == 1).sum())
@@ -440,7 +442,7 @@ class Ranking(Table):
         return is_open
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        return {name: getattr(self, name) for name in RankedItem._fields}
+        return {name: getattr(self, name) for name in self._record._fields}
 
     def _repr_html_(self) -> str:
         order = "the highest score comes first; fit(X, y.max() - y) reverses it"

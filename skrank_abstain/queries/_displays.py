@@ -318,7 +318,7 @@ def _neg_set_size(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
 def _neg_query_aurc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
     count, lost = blocks_of_risk(ranker.evaluate(X, y, qid=qid))
     if count.size == 0:
-        return undefined("AURC over queries")
+        return undefined("AURC over queries", "no query has a relevant item")
     return -area_of_prefixes(count, lost)
 
 

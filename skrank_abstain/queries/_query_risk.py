@@ -6,11 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray
-from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._saving import all_or_nothing
 from skrank_abstain._validation import check_fraction, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import (
@@ -20,6 +19,7 @@ from skrank_abstain.concentration import (
     warn_of_delta,
 )
 from skrank_abstain.intake import take_labelled_rows
+from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Scores, Table
 from skrank_abstain.queries._expected_metrics import (
     GAINS,
@@ -226,7 +226,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
     >>> queries
     QueryResults(n_queries=100, accepted=52)
     >>> for_a_person = queries.qid[~queries.accepted]
-    >>> found = ranker.query_metric(new.data, new.target, qid=new.qid).metric
+    >>> found = ranker.evaluate(new.data, new.target, qid=new.qid).metric
     >>> bool(np.nanmean(found[queries.accepted]) > np.nanmean(found))
     True
     """
@@ -410,9 +410,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         items = self._scored(X, qid)
         return self._results(items, np.ones(items.queries.n_queries))
 
-    # Both tables have all columns.
     query_risk = accept_queries
-    query_metric = ListRanker.evaluate
 
     def score(
         self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: Any = None
@@ -448,16 +446,11 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         sklearn.exceptions.UndefinedMetricWarning
             If no accepted query has a relevant item.
         """
-        mean = (
-            1 - self.evaluate(X, y, qid=qid, sample_weight=sample_weight).selective_risk
-        )
-        if np.isnan(mean):
-            warn_user(
-                f"The mean {self._metric} is undefined and set to NaN: no accepted "
-                "query has a relevant item.",
-                UndefinedMetricWarning,
-            )
-        return mean
+        found = self.evaluate(X, y, qid=qid, sample_weight=sample_weight)
+        if np.isnan(found.selective_risk):
+            reason = "no accepted query has a relevant item"
+            return undefined(f"The mean {self._metric}", reason)
+        return 1 - found.selective_risk
 
     def _results(self, items: Scores, weight: FloatArray) -> QueryResults:
         risk, metrics = self._risk(items), {}

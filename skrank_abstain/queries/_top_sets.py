@@ -10,13 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import UndefinedMetricWarning
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._saving import all_or_nothing
 from skrank_abstain._validation import check_fraction, check_positive_int
-from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake import take_labelled_rows
+from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Queries, Scores, Table
 from skrank_abstain.queries._expected_metrics import score_blocks
 from skrank_abstain.queries._list_ranker import Findings, ListRanker, mean_of_known
@@ -357,11 +356,8 @@ class TopSetRanker(ListRanker[SetResults]):
         """
         share = self.evaluate(X, y, qid=qid, sample_weight=sample_weight).share
         if np.isnan(share):
-            warn_user(
-                "The share that sets hold is undefined and set to NaN: there is no "
-                f"query {self._whose}.",
-                UndefinedMetricWarning,
-            )
+            reason = f"there is no query {self._whose}"
+            return undefined("The share that sets hold", reason)
         return share
 
     def _results(self, items: Scores, weight: FloatArray) -> SetResults:

@@ -11,8 +11,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skrank_abstain._kernels import FloatArray
-from skrank_abstain._saving import Saved
-from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._saving import Saved, all_or_nothing
 from skrank_abstain._validation import check_columns, check_relevance, check_row_order
 from skrank_abstain.pairs import Queries, group_queries
 from skrank_abstain.scorers._context import with_context

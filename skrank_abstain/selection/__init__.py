@@ -41,7 +41,13 @@ from skrank_abstain.selection._rules import (
     GuaranteedCoverage,
     Price,
 )
-from skrank_abstain.selection._tally import PairTotals, RiskProfile, Tally
+from skrank_abstain.selection._tally import (
+    OperatingPoint,
+    OperatingPoints,
+    PairTotals,
+    RiskProfile,
+    Tally,
+)
 
 __all__ = [
     "Coverage",

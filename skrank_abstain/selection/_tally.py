@@ -7,7 +7,7 @@ regions treat alike. Totals, profile, coverage and tables of losses are sums ove
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -459,3 +459,45 @@ class Tally:
         of_tie = self.loss[1, 0] * (counts[..., 0] + counts[..., 2] + counts[..., 3])
         spent: FloatArray = np.where(tie, of_tie, of_order)
         return spent
+
+
+class OperatingPoint(NamedTuple):
+    """What happens to labelled pairs at one threshold.
+
+    Attributes
+    ----------
+    coverage : float
+        The calibration coverage that was asked for.
+    threshold : float
+        On the conditional risk.
+    totals : PairTotals
+        By query.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    >>> half, whole = ranker.operating_points(
+    ...     data.data, data.target, qid=data.qid, coverages=[0.5, 1.0]
+    ... )
+    >>> half.threshold < whole.threshold, whole.totals.coverage
+    (True, 1.0)
+    """
+
+    coverage: float
+    threshold: float
+    totals: PairTotals
+
+
+class OperatingPoints(list[OperatingPoint], Table):
+    """Operating points; ``to_frame`` has a row for each, all queries together."""
+
+    def _columns(self) -> dict[str, Any]:
+        pooled = ("coverage", "selective_risk", "discordance", "accuracy")
+        rows = [[*point[:2], *(getattr(point[2], n) for n in pooled)] for point in self]
+        columns = np.reshape(rows, (-1, 2 + len(pooled))).T
+        return dict(zip(("target", "threshold", *pooled), columns, strict=True))

@@ -9,8 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import FloatArray, IntArray
-from skrank_abstain._saving import Saved
-from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._saving import Saved, all_or_nothing
 from skrank_abstain._validation import (
     check_labels,
     check_numbers,

@@ -176,9 +176,9 @@ def test_a_share_of_queries_is_not_certified_by_a_bound_that_comes_later():
 def test_queries_and_distances_keep_to_what_was_fitted():
     ranker = QueryRiskRanker(Ridge(), coverage=0.4, random_state=0).fit(**FIT)
     X, y, qid = LABELLED["X"], LABELLED["y"], LABELLED["qid"]
-    before = ranker.query_metric(X, y, qid=qid)
+    before = ranker.evaluate(X, y, qid=qid)
     ranker.set_params(metric="precision@1", gain="linear")
-    after = ranker.query_metric(X, y, qid=qid)
+    after = ranker.evaluate(X, y, qid=qid)
     np.testing.assert_array_equal(after.risk, before.risk)
     np.testing.assert_array_equal(after.metric, before.metric)
     near = DistanceAbstainer(Ridge(), gamma=0.3, norm=2, random_state=0).fit(**FIT)

@@ -195,13 +195,10 @@ def test_nothing_to_score_is_nan_with_a_warning(ranker, data, name):
 @pytest.mark.parametrize(
     "make", [accuracy_at_coverage, coverage_at_risk, selective_utility]
 )
-def test_zero_division_is_returned_in_silence(ranker, data, make):
+def test_the_warning_names_the_scorer(ranker, data, make):
     args = (ranker, data.data[:2], data.target[:2], ["a", "b"])
-    assert make(0.5, zero_division=0)(*args[:3], qid=args[3]) == 0
     with pytest.warns(UndefinedMetricWarning, match=make.__name__):
         assert np.isnan(make(0.5)(*args[:3], qid=args[3]))
-    with pytest.raises(TypeError, match="zero_division must be"):
-        make(0.5, zero_division="warn")
 
 
 def test_utility_counts_abstentions_where_nothing_is_accepted(ranker, data):
@@ -293,11 +290,6 @@ def test_a_scorer_of_ones_own_is_printed_as_it_is_written():
         return 0.0
 
     assert repr(RankerScorer(own)) == "own"
-
-
-def test_repr_shows_zero_division():
-    shown = repr(coverage_at_risk(0.1, zero_division=0))
-    assert shown == "coverage_at_risk(0.1, zero_division=0.0)"
 
 
 @ALL

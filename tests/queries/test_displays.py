@@ -80,7 +80,7 @@ def test_fixed_numbers_of_items_are_counted_one_by_one(sets, new):
 def test_a_curve_of_queries_is_their_mean_loss_by_risk(half, new):
     X, y, qid = new
     display = QueryRiskDisplay.from_estimator(half, X, y, qid=qid)
-    found = half.query_metric(X, y, qid=qid)
+    found = half.evaluate(X, y, qid=qid)
     known = ~np.isnan(found.metric)
     loss = 1 - found.metric[known][np.argsort(found.risk[known])]
     prefix = np.cumsum(loss) / np.arange(1, loss.size + 1)

@@ -46,7 +46,7 @@ def test_a_table_of_queries_names_them_in_any_order_of_rows(half, new):
     np.testing.assert_array_equal(frame["risk"], here.risk)
     np.testing.assert_array_equal(frame["accepted"], here.accepted)
     assert repr(found).endswith(f"(n_queries=60, accepted={here.accepted.sum()})")
-    rows = half.query_metric(X, y, qid=name).to_dicts()
+    rows = half.evaluate(X, y, qid=name).to_dicts()
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
     gains = ["ndcg@10 (exponential gain)", "ndcg@10 (linear gain)"]
     assert list(rows[0]) == ["qid", "risk", "accepted", *gains]
@@ -59,7 +59,7 @@ def test_a_metric_names_its_gain_and_the_linear_one_is_that_of_sklearn(
 ):
     X, y, qid = new
     ranker = QueryRiskRanker(model, metric="ndcg@3", coverage=0.5, gain=gain)
-    found = ranker.fit(**named(*past)).query_metric(X, y, qid=qid)
+    found = ranker.fit(**named(*past)).evaluate(X, y, qid=qid)
     assert next(iter(found.metrics)) == f"ndcg@3 ({gain} gain)"
     np.testing.assert_array_equal(found.metric, found.metrics[f"ndcg@3 ({gain} gain)"])
     for q, linear in enumerate(found.metrics["ndcg@3 (linear gain)"]):
@@ -71,10 +71,10 @@ def test_a_metric_names_its_gain_and_the_linear_one_is_that_of_sklearn(
 def test_a_gain_that_does_not_apply_is_left_out(model, past, new):
     X, y, qid = new
     ranker = QueryRiskRanker(model, coverage=0.5, gain=np.square).fit(**named(*past))
-    found = ranker.query_metric(X, y / 2, qid=qid)
+    found = ranker.evaluate(X, y / 2, qid=qid)
     assert list(found.metrics) == ["ndcg@10 (own gain)", "ndcg@10 (linear gain)"]
     ranker.set_params(metric="mrr").fit(**named(*past))
-    assert list(ranker.query_metric(X, y, qid=qid).metrics) == ["mrr"]
+    assert list(ranker.evaluate(X, y, qid=qid).metrics) == ["mrr"]
 
 
 def test_queries_without_a_relevant_item_are_counted(half, past):
@@ -111,7 +111,7 @@ def test_accepted_lists_are_better(model, past, metric):
     ranker = QueryRiskRanker(model, metric=metric, coverage=0.3, random_state=0)
     ranker.fit(**named(*past))
     X, y, qid = draw_queries(500, 2)
-    queries = ranker.query_metric(X, y, qid=qid)
+    queries = ranker.evaluate(X, y, qid=qid)
     found, accepted = queries.metric, queries.accepted
     known = ~np.isnan(found)
     assert found[accepted & known].mean() > found[~accepted & known].mean() + 0.05
@@ -120,7 +120,7 @@ def test_accepted_lists_are_better(model, past, metric):
 
 def test_metrics_of_queries_are_those_of_their_lists(half, new):
     X, y, qid = new
-    found = half.query_metric(X, y, qid=qid).metric
+    found = half.evaluate(X, y, qid=qid).metric
     queries = group_queries(qid, qid.size)
     metric, gains = ListMetric.parse("ndcg@10"), gains_of(y, "exponential")
     np.testing.assert_array_equal(
@@ -133,7 +133,7 @@ def test_metrics_of_queries_are_those_of_their_lists(half, new):
 def test_a_score_weighs_queries_by_their_items(half, new):
     X, y, qid = new
     weight = np.random.default_rng(0).uniform(size=qid.size)
-    queries = half.query_metric(X, y, qid=qid)
+    queries = half.evaluate(X, y, qid=qid)
     found, accepted = queries.metric, queries.accepted
     used = np.flatnonzero(accepted & ~np.isnan(found))
     means = [weight[qid == q].mean() for q in used]
@@ -293,7 +293,7 @@ def test_a_bound_holds_in_every_group_at_once(model):
     ranker.fit(X, y, qid=qid, groups=site)
     assert ranker.n_group_queries_ == {"even": 210, "odd": 210}
     assert ranker.coverage_ < mixed
-    found = ranker.query_metric(X, y, qid=qid)
+    found = ranker.evaluate(X, y, qid=qid)
     accepted, loss = found.accepted, 1 - found.metric
     for odd in (0, 1):
         own = accepted & (np.arange(600) % 2 == odd)
@@ -317,7 +317,7 @@ def test_lists_of_labelled_queries(half, new):
     X, y, qid = new
     weight = np.random.default_rng(0).uniform(size=y.size)
     found = half.evaluate(X, y, qid=qid, sample_weight=weight)
-    same = half.query_metric(X, y, qid=qid)
+    same = half.evaluate(X, y, qid=qid)
     for name in ("qid", "accepted", "metric", "risk"):
         np.testing.assert_array_equal(getattr(found, name), getattr(same, name))
     known = ~np.isnan(found.metric)
