@@ -1,13 +1,23 @@
 """Shares with intervals, in cells and in words, and how they lie to a bound."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
+from skrank_abstain.displays import RiskCoverageDisplay
+from skrank_abstain.metrics import area_of_prefixes
+from skrank_abstain.report import _results
 from skrank_abstain.report._content import warn_of_few
-from skrank_abstain.report._results import _cut
+from skrank_abstain.report._results import (
+    LossCurve,
+    _cut,
+    _draw_curve,
+    _draw_reliability,
+)
 from skrank_abstain.report._shares import (
     ReportData,
     _cell,
@@ -153,3 +163,84 @@ def test_pairs_are_cut_into_equal_parts_where_levels_end():
     assert _cut(count, 4).tolist() == [3, 5, 6]
     assert _cut(count, 20).tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert _cut(count, 1).tolist() == [6]
+
+
+def test_the_picture_of_the_curve_has_the_point_of_the_threshold():
+    coverage, observed = np.array([0.5, 1.0]), np.array([0.1, 0.3])
+    band = np.array([[0.5, 0.0, 0.2], [1.0, 0.2, 0.4]])
+    display = RiskCoverageDisplay(
+        coverage=coverage, selective_risk=observed, band=band, name="observed"
+    )
+    for point, n_lines in (((0.7, 0.2), 4), ((np.nan, np.nan), 2), ((0.0, np.nan), 2)):
+        figure = Figure()
+        _draw_curve(display, np.array([0.2, 0.25]), point, "loss", figure)
+        [ax] = figure.axes
+        assert len(ax.lines) == n_lines
+        lines = {line.get_label(): line.get_xydata() for line in ax.lines}
+        np.testing.assert_allclose(lines["observed"][-2:], np.c_[coverage, observed])
+        np.testing.assert_allclose(lines["predicted"], [[0.5, 0.2], [1, 0.25]])
+        texts = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert {"observed", "95 %", "predicted"} <= {*texts}
+        assert ("this threshold" in texts) == (n_lines == 4)
+        if n_lines == 4:
+            assert lines["this threshold"].tolist() == [[0.7, 0.2]]
+            across = [line for line in ax.lines if [*line.get_xdata()] == [0.7, 0.7]]
+            assert len(across) == 1
+        assert ax.get_xlim() == (0, 1.02)
+        assert ax.get_ylim()[0] == 0
+        assert ax.get_ylabel() == "loss"
+        assert not ax.spines["top"].get_visible()
+        assert not ax.spines["right"].get_visible()
+        assert not ax.get_legend().get_frame_on()
+
+
+@pytest.mark.parametrize(
+    ("observed", "interval", "top"),
+    [
+        ([0.1, 0.3], [[0.0, 0.2], [0.2, 0.4]], 0.42),
+        ([0.1, 0.6], [[np.nan, np.nan]] * 2, 0.63),
+        ([0.1, 0.1], [[0.0, 0.2]] * 2, 0.525),
+    ],
+)
+def test_the_picture_of_the_risk_holds_all_of_both(observed, interval, top):
+    figure, predicted = Figure(), np.array([0.2, 0.5 if top == 0.525 else 0.3])
+    _draw_reliability(predicted, np.array(observed), np.array(interval), figure)
+    [ax] = figure.axes
+    assert ax.get_xlim() == ax.get_ylim() == (0, pytest.approx(top))
+    lines = {line.get_label(): line.get_xydata() for line in ax.lines}
+    np.testing.assert_allclose(lines["as predicted"], [[0, 0], [top, top]])
+    np.testing.assert_allclose(lines["observed"], np.c_[predicted, observed])
+    figure = Figure()
+    _draw_reliability(np.zeros(1), np.zeros(1), np.zeros((1, 2)), figure)
+    assert figure.axes[0].get_xlim() == (0, 1)  # nothing is wrong
+
+
+def curve_of(ranker, new):
+    items = replace(ranker._scored(new.data, new.qid), y=new.target.astype(float))
+    return LossCurve.of(ranker._calibration.engine, items.ascending)
+
+
+def test_the_interval_of_the_area_is_a_bootstrap_of_whole_queries(ranker, new):
+    curve = curve_of(ranker, new)
+
+    def areas(times):
+        both = zip(times @ curve.pairs, times @ curve.loss, strict=True)
+        return [area_of_prefixes(*each) for each in both]
+
+    expected = cluster_bootstrap(
+        areas, len(curve.pairs), n_resamples=1000, random_state=0
+    )
+    assert curve.interval_of_area() == expected
+
+
+def test_many_queries_are_joined_into_so_many_units(ranker, new, monkeypatch):
+    whole = curve_of(ranker, new)
+    assert len(whole.pairs) == np.unique(new.qid).size
+    monkeypatch.setattr(_results, "_MOST_UNITS", 7)
+    joined = curve_of(ranker, new)
+    assert len(joined.pairs) == 7
+    # In order, and as equal as may be.
+    starts = np.arange(7) * len(whole.pairs) // 7
+    for name in ("pairs", "loss"):
+        parts = np.add.reduceat(getattr(whole, name), starts, axis=0)
+        np.testing.assert_allclose(getattr(joined, name), parts)
