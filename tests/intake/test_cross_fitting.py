@@ -86,6 +86,25 @@ def test_a_model_that_learned_nothing_scores_the_mean(data):
     np.testing.assert_allclose(found.scores, data.target.mean())
 
 
+@pytest.mark.parametrize("unit", [1e300, 1e-300])
+def test_scores_may_have_any_unit(unit, data):
+    # Squares of such numbers are infinite, or 0.
+    queries = group_queries(data.qid, data.target.size)
+    values = data.utility - data.utility[0]
+
+    def scores(unit):
+        return cross_fit(
+            None,
+            queries,
+            3,
+            lambda _, rows: unit * (1 + rows.size % 7),
+            lambda model, rows: model * values[rows],
+            0,
+        ).scores
+
+    np.testing.assert_allclose(scores(unit) / unit, scores(1.0), atol=1e-12)
+
+
 def test_all_queries_train_and_all_calibrate(data):
     ranker = fitted(data, Recorder(), cv=3)
     assert ranker.estimator_.seen_[1].size == data.target.size

@@ -115,6 +115,18 @@ def test_sparse_matrices_are_read_by_value_and_left_alone():
     assert np.array_equal(X.data, before.data)
 
 
+def test_dates_hash_alike_column_by_column_and_at_once():
+    days = np.arange("2020-01-01", "2020-01-09", dtype="M8[D]").astype("M8[ns]")
+    at_once = pd.DataFrame({"from": days, "to": days[::-1]})
+    by_column = pl.DataFrame({"from": days, "to": days[::-1]})
+    np.testing.assert_array_equal(hash_rows(at_once), hash_rows(by_column))
+    lengths = days - days[0]
+    table = {"a": days, "b": lengths}
+    mixed = hash_rows(pd.DataFrame(table))
+    np.testing.assert_array_equal(mixed, hash_rows(pl.DataFrame(table)))
+    assert np.unique(mixed).size == 8
+
+
 def test_another_process_hashes_alike():
     script = (
         "import numpy as np;"

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from leaderboard.boards import draw
 from scipy.stats import norm
+from scipy.stats import t as student
 
 from skrank_abstain.leaderboard import Leaderboard
 from skrank_abstain.leaderboard._evidence import (
+    ScoreEvidence,
     _in_turn,
     _influence,
     _successor,
@@ -18,6 +20,7 @@ from skrank_abstain.leaderboard._evidence import (
     variance_of_differences,
 )
 from skrank_abstain.leaderboard._fit import VOTE_MODELS
+from skrank_abstain.leaderboard._orders import Alone, Comparisons, Mixture
 
 N = 5
 THETA = np.array([1.0, 0.9, 0.2, 0, -0.5])
@@ -164,3 +167,168 @@ def test_votes_go_by_their_influence_until_they_make_up_the_lead():
     assert order.tolist() == [1, 3, 0]
     assert enough == 2
     assert _in_turn(influence, 9.0)[1] == 3  # all there are
+
+
+def of_scores(scores, *, confidence=0.95, looks="once"):
+    theta = np.nanmean(scores, axis=0)
+    options = (confidence, "familywise", looks, 0)
+    return ScoreEvidence(*options, theta=theta, scores=scores)
+
+
+SCORES = np.random.default_rng(0).normal(size=(12, 4)) + np.arange(4) / 3
+
+
+def test_scores_at_every_look_are_held_against_the_mixture_too():
+    once, every = of_scores(SCORES), of_scores(SCORES, looks="any")
+    assert [type(test) for test in once.tests] == [type(t) for t in every.tests[:3]]
+    mixture = every.tests[3]
+    assert isinstance(mixture, Mixture)
+    left, right = np.triu_indices(4, 1)
+    apart = SCORES[:, left] - SCORES[:, right]
+    ratio = np.sqrt(12) * np.abs(apart.mean(axis=0)) / apart.std(axis=0)
+    np.testing.assert_allclose(mixture.size, ratio)
+    np.testing.assert_allclose(mixture.information, 0.03 * 12)
+    pvalue = np.maximum(once.comparisons.pvalue, mixture.pvalues("familywise"))
+    np.testing.assert_allclose(every.comparisons.pvalue, pvalue)
+    # The means of the metric decide the sign, where every query agrees with them.
+    turned = of_scores(SCORES)
+    object.__setattr__(turned, "theta", -once.theta)
+    assert (turned.comparisons.pvalue == 1).all()
+    assert (once.comparisons.pvalue < 1).any()
+
+
+def test_an_order_is_sure_by_all_tests_up_to_the_level():
+    evidence = of_scores(SCORES)
+    one, two = np.array([3.0, 1.0, 2.0, 3, 3, 3]), np.array([1.96, 3.0, 2.0, 3, 3, 9])
+    vars(evidence)["tests"] = [Alone(one), Alone(two)]
+    found = evidence.comparisons
+    smaller = np.minimum(one, two)
+    np.testing.assert_allclose(found.pvalue, 2 * norm.sf(smaller))
+    np.testing.assert_array_equal(found.accepted, smaller > norm.isf(0.025))
+    left, right = np.triu_indices(4, 1)
+    theta = evidence.theta
+    np.testing.assert_allclose(found.difference, theta[left] - theta[right])
+
+
+def test_growth_is_that_of_the_test_that_needs_most_and_never_below_one():
+    evidence = of_scores(SCORES)
+    pvalue = np.array([0.01, 0.2, 0.2, 0.2, 0.01, 0.2])
+    left, right = np.triu_indices(4, 1)
+    vars(evidence)["comparisons"] = Comparisons(
+        left, right, np.ones(6), pvalue, pvalue < 0.05
+    )
+
+    class Fixed:
+        def __init__(self, values):
+            self.values = np.array(values)
+
+        def growth(self, rows, still_open, alpha):
+            assert still_open.tolist() == [1, 2, 3, 5]
+            assert alpha == pytest.approx(0.05)
+            return self.values[rows]
+
+    vars(evidence)["tests"] = [
+        Fixed([9, 2, 0.5, 7, 9, 0.2]),
+        Fixed([9, 4, 0.7, 3, 9, 0.1]),
+    ]
+    assert evidence.growth(np.arange(6)).tolist() == [1, 4, 1, 7, 1, 1]
+    assert evidence.growth(np.array([3, 0])).tolist() == [7, 1]
+    assert evidence.growth(np.array([0, 4])).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("n_items", "n_queries", "confidence", "n"),
+    [
+        (3, 10, 0.95, 50_000),  # the most
+        (40, 201, 0.95, int(2e7 / (780 + 4 * 200))),
+        (200, 30, 0.95, 2000),  # the least
+        (200, 30, 0.999, 5000),  # five in the tail
+    ],
+)
+def test_draws_are_as_many_as_are_cheap(n_items, n_queries, confidence, n):
+    assert of_scores(np.zeros((n_queries, n_items)), confidence=confidence).n_draws == n
+
+
+@pytest.mark.parametrize(
+    ("votes", "provisional"),
+    [
+        ([9, 30, 40, 50], [True, False, False, False]),
+        ([10, 30, 40, 50], [False] * 4),
+        # Of few votes half the median.
+        ([3, 8, 8, 9], [True, False, False, False]),
+        ([4, 8, 8, 9], [False] * 4),
+    ],
+)
+def test_items_with_fewer_votes_than_ten_or_half_the_median_are_provisional(
+    votes, provisional
+):
+    scores = np.full((50, 4), np.nan)
+    for k, n in enumerate(votes):
+        scores[:n, k] = 0.0
+    assert of_scores(scores).provisional.tolist() == provisional
+
+
+def test_provisional_items_stand_behind_all_that_they_do_not_surely_beat():
+    theta = np.array([5.0, 3.0, 2.0, 1.0])
+    left, right = np.triu_indices(4, 1)
+    late = np.array([True, False, False, False])
+
+    class Late(ScoreEvidence):
+        provisional = late
+
+    evidence = Late(*("", "", "", 0), theta=theta, scores=np.zeros((3, 4)))
+    for sure in ([], [(0, 3)], [(0, 2)], [(0, 1), (0, 2), (0, 3)], [(1, 2), (2, 3)]):
+        accepted = np.array([pair in sure for pair in zip(left, right, strict=True)])
+        vars(evidence).pop("place", None)
+        vars(evidence)["comparisons"] = Comparisons(
+            left, right, theta[left] - theta[right], np.ones(6), accepted
+        )
+        assert evidence.place.tolist() == slow_places(theta, late, sure)
+
+
+def slow_places(theta, late, sure):
+    """Take the strongest of those that none left surely beats, late ones last."""
+    left_over, place = [*range(theta.size)], [0] * theta.size
+    for number in range(1, theta.size + 1):
+        free = [
+            k for k in left_over if not any((j, k) in sure for j in left_over if j != k)
+        ]
+        item = min(free, key=lambda k: (late[k], -theta[k]))
+        place[item] = number
+        left_over.remove(item)
+    return place
+
+
+def test_words_of_a_promise():
+    options = (0.9, "familywise", "once", 0)
+    rest = {"theta": np.zeros(2), "scores": np.zeros((3, 2))}
+    text = "all places hold at once with probability 0.9, at one look"
+    assert ScoreEvidence(*options, **rest).promise == text
+    every = ScoreEvidence(0.9, "familywise", "any", 0, **rest).promise
+    assert every == text.replace("one look", "every look")
+    assert ScoreEvidence(0.9, "fdr", "once", 0, **rest).promise == (
+        "of the orders called sure a share of 0.1 at most is expected to be false"
+    )
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_covariances_of_scores_are_those_of_means_on_common_queries(missing):
+    scores = SCORES.copy()
+    if missing:
+        scores[:5, 0] = scores[9:, 1] = np.nan
+    evidence = of_scores(scores)
+    found, same = evidence.covariances
+    assert found is same
+    rest = scores - evidence.theta
+    for i in range(4):
+        for j in range(4):
+            both = np.isfinite(rest[:, i]) & np.isfinite(rest[:, j])
+            n, number = both.sum(), np.isfinite(rest).sum(axis=0)
+            product = rest[both, i] @ rest[both, j] * n / (n - 1)
+            assert found[i, j] == pytest.approx(product / number[i] / number[j])
+    number = np.isfinite(scores).sum(axis=0)
+    np.testing.assert_array_equal(evidence.n_votes, number)
+    half = student.ppf(0.975, number - 1) * np.sqrt(np.diag(found))
+    low, high = evidence.intervals.T
+    np.testing.assert_allclose(low, evidence.theta - half)
+    np.testing.assert_allclose(high, evidence.theta + half)

@@ -7,6 +7,8 @@ import pytest
 from leaderboard.boards import draw
 
 from skrank_abstain.leaderboard import Leaderboard, LeaderboardDisplay
+from skrank_abstain.leaderboard._standings import ItemDecisions, Standings, height_of
+from skrank_abstain.pairs import SHOWN
 
 mpl.use("Agg")
 
@@ -79,3 +81,108 @@ def test_more_items_than_names_fit_and_axes_of_ones_own():
     assert display.ax_ is ax
     assert ax.get_yticklabels() == []
     assert mpl.colors.to_hex(display.bars_.get_color()[0]) == "#ff0000"
+
+
+def standings_of(n, open_=False):
+    place = np.arange(1, n + 1)
+    return Standings(
+        qid=np.full(n, None),
+        item_id=np.array([f"i{k}" for k in place]),
+        place=place,
+        score=-1.0 * place,
+        best=np.maximum(place - open_, 1),
+        worst=np.minimum(place + open_, n),
+        low=-1.0 * place - 0.5,
+        high=-1.0 * place + 0.5,
+        votes=10 * place,
+        provisional=place == n,
+        promise="what holds",
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_items", "height"), [(2, 2.6), (5, 2.6), (6, 2.8), (10, 3.6), (72, 16), (99, 16)]
+)
+def test_a_picture_has_room_for_its_items_up_to_a_page(n_items, height):
+    assert height_of(n_items) == pytest.approx(height)
+    display = LeaderboardDisplay(standings=standings_of(n_items)).plot()
+    assert display.figure_.get_size_inches()[1] == pytest.approx(height)
+
+
+@pytest.mark.parametrize(("n_items", "named_"), [(120, True), (121, False)])
+def test_names_stand_where_they_have_room(n_items, named_):
+    ranking = standings_of(n_items)
+    display = LeaderboardDisplay(standings=ranking).plot()
+    texts = [text.get_text() for text in display.ax_.get_yticklabels()]
+    last = f"i{n_items} (provisional)"
+    assert texts == ([*ranking.item_id[:-1], last] if named_ else [])
+    assert display.ax_.get_ylim() == (n_items + 0.8, 0.2)
+    assert display.places_ax_.get_xlim() == (0.2, n_items + 0.8)
+    assert display.ax_.get_title(loc="left") == ""
+    points = display.places_ax_.collections[1].get_offsets()
+    np.testing.assert_allclose(points, np.c_[ranking.place, ranking.place])
+
+
+def test_names_of_few_items_are_no_larger_than_a_text():
+    for n_items, size in ((2, 8.5), (100, 0.8 * 72 * 14.4 / 100)):
+        display = LeaderboardDisplay(standings=standings_of(n_items)).plot()
+        label = display.ax_.get_yticklabels()[0]
+        assert label.get_fontsize() == pytest.approx(size)
+
+
+def test_standings_in_words():
+    sure, left_open = standings_of(30), standings_of(30, open_=True)
+    assert repr(sure) == "Standings(n_items=30, open=0): what holds"
+    assert repr(left_open) == "Standings(n_items=30, open=30): what holds"
+    first = next(iter(left_open))
+    assert first._asdict() == {
+        "place": 1,
+        "item_id": "i1",
+        "score": -1.0,
+        "low": -1.5,
+        "high": -0.5,
+        "votes": 10,
+        "provisional": False,
+        "best": 1,
+        "worst": 2,
+        "open": True,
+    }
+    html = left_open._repr_html_()
+    assert "1 to 2" in html
+    assert " to " not in sure._repr_html_().split("<t")[2]
+    assert "i1<" in html
+    assert f"{30 - SHOWN}" in html.split("</table>")[1]
+
+
+def decisions_of(more):
+    n = 4
+    left, right = np.arange(n), np.arange(1, n + 1)
+    return ItemDecisions(
+        left=left,
+        right=right,
+        qid=np.full(n, None),
+        label=np.array([1, -1, 1, 1]),
+        accepted=np.array([True, False, False, False]),
+        left_id=np.array(list("ABCD")),
+        right_id=np.array(list("BCDE")),
+        place=np.arange(1, n + 2),
+        pvalue=np.array([0.01, 0.2, 0.3, 0.9]),
+        more=more,
+    )
+
+
+def test_what_more_is_needed_in_words():
+    needed = decisions_of(np.array([0, 1234.0, 7.0, np.inf]))
+    assert repr(needed).splitlines()[1:] == [
+        "  A over B: sure",
+        "  C over B: 1,234",
+        "  C over D: 7",
+        "  D over E: more than 99 times as many",
+    ]
+    assert needed._repr_html_().startswith("<pre>ItemDecisions(n_pairs=4): how many")
+    plain = decisions_of(None)
+    assert "A over B" not in repr(plain)
+    columns = [*plain.to_dicts()[0]]
+    assert "pvalue" in columns
+    assert not {"qid", "more"} & {*columns}
+    assert "more" in needed.to_dicts()[0]

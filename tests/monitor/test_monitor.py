@@ -15,8 +15,9 @@ from sklearn.linear_model import Ridge
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.distance import DistanceAbstainer
-from skrank_abstain.monitor import Monitor, MonitorDisplay
-from skrank_abstain.monitor._monitor import _shares
+from skrank_abstain.monitor import Monitor, MonitorDisplay, _monitor
+from skrank_abstain.monitor._evidence import EXPONENTS, Bets
+from skrank_abstain.monitor._monitor import _drawn, _enough_draws, _levels, _shares
 from skrank_abstain.review import read_answers
 
 MODEL = FirstColumn().fit(None, None)
@@ -361,6 +362,165 @@ CERTIFIED = RiskControlledRanker(MODEL, max_risk=0.12, random_state=0)
 CERTIFIED.fit(**named(*world(400, 0)))
 
 
+def test_a_new_watch_has_seen_nothing():
+    new = dict(vars(START))
+    assert new.pop("counts").shape == (2, 65)
+    logs = new.pop("logs")
+    assert logs.shape == (2, 2, EXPONENTS.size)
+    np.testing.assert_array_equal(logs, np.log(1 / 20))
+    later = ("n_seen", "since", "draws", "bets", "judged", "peaks", "days", "audits")
+    assert [new[name] for name in later] == [
+        0,
+        (0, 0, 0),
+        0,
+        Bets(n=0, total=0, squares=0, log_capital=0),
+        (0, 0),
+        (1, 1),
+        {},
+        (),
+    ]
+    assert (new["delta"], new["asked"]) == (0.05, {})
+    assert new["highest"] == RANKER._calibration.engine.highest
+    assert START.evidence == 1
+
+
+def test_a_bound_is_below_the_largest_loss():
+    # A bet needs an excess that is possible.
+    assert Monitor.of(RANKER, margin=0.99).bound == 0.99
+
+
+def test_without_decided_pairs_the_bound_is_the_margin():
+    data = world(200, 0)
+    with pytest.warns(UserWarning, match="No threshold could be certified"):
+        none = RiskControlledRanker(
+            MODEL, max_risk=1e-4, bound="loss", weighting="pairs", largest_query=20
+        ).fit(**named(*data))
+    assert Monitor.of(none, margin=0.07).bound == pytest.approx(0.07)
+
+
+@pytest.mark.parametrize(
+    ("tied", "n"),
+    [([0.0, 0.0], 1), ([0.05], 1), ([0.5], 5), ([0.5, 1.0, 1.0], 5), ([0.99], 20)],
+)
+def test_so_many_draws_hold_a_pair_that_differs(tied, n):
+    # The least n with 0.5**n <= 0.05 is 5; queries of equal items have no such pair.
+    assert _enough_draws(np.array(tied)) == n
+
+
+@pytest.mark.parametrize(("n", "n_found"), [(1, 1), (5, 5), (6, 6), (9, 6)])
+def test_drawn_pairs_are_distinct_and_at_most_all(n, n_found):
+    rows = np.array([3, 5, 8, 9])
+    found = _drawn(rows, n, np.random.default_rng(0))
+    assert len({frozenset(pair.tolist()) for pair in found}) == len(found) == n_found
+    assert all(set(pair.tolist()) < set(rows.tolist()) for pair in found)
+
+
+def test_levels_are_of_abstentions_and_of_the_mean_risk():
+    X, _, qid = world(12, 3)
+    items = RANKER._scored(np.append(X, [[0.0]])[:, None], np.append(qid, 99))
+    found = _levels(RANKER, replace(items, y=np.zeros(items.value.size)))
+    pairs = RANKER.predict_pairs(X, qid=qid)
+    share = RANKER.conditional_risk(X, qid=qid) / RANKER._calibration.engine.highest
+    expected = []
+    for query in range(12):  # a query of one item has no pairs
+        own = pairs.qid == query
+        # The mean over 16 thresholds, in the middle of steps, of the risks above.
+        above = [(share[own] > (k + 0.5) / 16).mean() for k in range(16)]
+        expected.append([pairs.abstained[own].mean(), np.mean(above)])
+    np.testing.assert_array_equal(found, np.rint(64 * np.array(expected)))
+
+
+@pytest.mark.parametrize(
+    ("before", "peak", "path", "n_risen", "n_since"),
+    [
+        ((0, 0, 0), 1, [0.5, 2, 3], 2, 2),
+        ((4, 10, 20), 3, [2, 3], 2, 6),
+        ((4, 10, 20), 3, [2, 1], 0, 0),
+        ((4, 10, 20), 3, [2, 1, 1.5], 1, 1),
+        # What follows an alarm belongs to it, though evidence falls.
+        ((4, 10, 20), 3, [20, 0.5, 2], 3, 7),
+        ((4, 10, 20), 3, [0.5, 30, 0.5], 2, 2),
+        ((4, 10, 20), 20, [0.5], 1, 5),
+        ((4, 10, 20), 19, [0.5], 0, 0),
+        ((4, 10, 20), 3, [], 0, 4),
+    ],
+)
+def test_since_counts_queries_from_the_rise_of_the_evidence(
+    before, peak, path, n_risen, n_since, monkeypatch
+):
+    levels = np.arange(2 * len(path)).reshape(-1, 2) + 1
+    monkeypatch.setattr(_monitor, "_levels", lambda *_: levels)
+    logs, path = START.logs + 1, np.array(path, dtype=float)
+    monkeypatch.setattr(_monitor, "add_pvalues", lambda *_: (logs, path))
+    start = replace(START, since=before, peaks=(float(peak), 2.5), n_seen=7)
+    X, _, qid = world(2, 1)
+    found = start.update(RANKER, X, qid=qid, day="d")
+    kept = np.array(before[1:]) if n_since > n_risen else np.zeros(2)
+    risen = levels[len(path) - n_risen :].sum(axis=0)
+    assert found.since == (n_since, *(kept + risen))
+    assert found.n_seen == 7 + len(path)
+    assert found.peaks == (max(peak, *path, 0), 2.5)
+    assert found.days == {"d": found.peaks}
+    assert found.logs is logs
+    assert found.counts.sum() == START.counts.sum() + levels.size
+
+
+def test_a_message_says_moves_and_audits_in_words():
+    # Of 200 queries 160 have a level of 16 of 64, and 40 of 48; the risk of all is 32.
+    counts = np.zeros((2, 65), dtype=np.int64)
+    counts[0, [16, 48]], counts[1, 32] = [160, 40], 200
+    still = replace(START, counts=counts, highest=0.5)
+    assert still.moved["share abstained"][0] == pytest.approx((160 + 3 * 40) / 800)
+    moved = replace(still, since=(40, 40 * 48, 40 * 32))
+    assert moved.moved == {"share abstained": (0.25, 0.75), "mean risk": (0.25, 0.25)}
+    text = "share abstained 0.25 to 0.75, mean risk 0.25 to 0.25 in the last 40 queries"
+    assert moved.message == text
+    assert repr(moved) == (
+        "Monitor(queries=200, days=0, audited=0, evidence=1, alarm=False)"
+    )
+    # By its share of the sum, .03 of .12 is more than .11 of .77.
+    other = replace(moved, since=(40, 40 * 28, 40 * 48), highest=0.1)
+    assert other.message == (
+        "mean risk 0.0438 to 0.075, share abstained 0.328 to 0.438 in the last 40 "
+        "queries"
+    )
+    audited = replace(moved, bets=Bets(n=5.0), judged=(1.0, 4.0), bound=0.2)
+    for draws, what in ((0, "loss"), (3, "discordance")):
+        assert replace(audited, draws=draws).message == (
+            f"{text}; audit: {what} of decided pairs 0.25 (5 queries judged), "
+            f"bound on the {what} 0.2"
+        )
+    none = replace(audited, judged=(0.0, 0.0))
+    assert "loss of decided pairs 0 (5 queries judged)" in none.message
+    days = {"a": (1.0, 19.9), "b": (1.0, 20.0), "c": (1.0, 30.0)}
+    alarm = replace(audited, days=days, peaks=(1.0, 30.0))
+    assert alarm.message == f"alarm since b: {audited.message}"
+    assert repr(alarm) == (
+        "Monitor(queries=200, days=3, audited=5, evidence=30, alarm=True): "
+        f"{alarm.message}"
+    )
+    assert replace(START, peaks=(1.0, 20.0)).alarm
+    assert not replace(START, peaks=(1.0, 19.9)).alarm
+
+
+def test_questions_of_an_audit_are_worth_alike():
+    X, y, qid = world(40, 99)
+    monitor, asked = START.audit(RANKER, X, qid=qid, day="d")
+    assert asked.value.tolist() == [1] * 20  # by default twenty
+    # The capital of many lost bets is told up to exp(700).
+    rich = replace(monitor, bets=Bets(n=2, total=1.0, squares=1.0, log_capital=900.0))
+    found = rich.judge(RANKER, answered(asked, X, y, qid))
+    assert found.peaks == (monitor.peaks[0], np.exp(700.0))
+
+
+def test_an_answer_by_the_number_of_a_loss_is_its_share_of_the_largest():
+    loss = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 2.0], [4.0, 1.0, 0.0]])
+    for said, row in zip((-1, 0, 1), loss, strict=True):
+        for true, value in zip((-1, 0, 1), row, strict=True):
+            pair = {"label": said, "truth": true, "accepted": True}
+            assert _shares([pair], loss) == (value / 4, 1)
+
+
 def test_a_certified_discordance_is_watched_as_such():
     monitor = Monitor.of(CERTIFIED)
     assert monitor.bound == 0.12
@@ -571,6 +731,25 @@ def test_audits_have_a_curve_of_their_own():
     display = MonitorDisplay(days=days, evidence=evidence, alarm=20.0).plot()
     assert [line.get_label() for line in display.lines_] == ["without labels", "audit"]
     assert len(MonitorDisplay.from_monitor(watched(1)).lines_) == 1
+
+
+@pytest.mark.parametrize(("n_days", "named_"), [(20, True), (21, False)])
+def test_names_of_days_stand_where_they_have_room(n_days, named_):
+    days = [f"day {k}" for k in range(n_days)]
+    display = MonitorDisplay(
+        days=days, evidence=np.ones((n_days, 2)), alarm=20.0, name="$ one"
+    ).plot()
+    texts = [tick.get_text() for tick in display.ax_.get_xticklabels()]
+    assert (texts == days) is named_
+    assert display.ax_.get_title() == "$ one"
+    assert display.lines_[0].get_xdata().tolist() == [*range(1, n_days + 1)]
+    line = display.ax_.lines[-1]
+    assert line.get_xdata().tolist() == [1, n_days]
+    text = display.ax_.texts[0]
+    assert 0 <= text.get_position()[0] < text.get_position()[1] <= 1
+    one = MonitorDisplay(days=["a"], evidence=np.ones((1, 2)), alarm=20.0).plot()
+    assert one.ax_.lines[-1].get_xdata().tolist() == [1, 2]  # a line has a length
+    assert one.ax_.get_title() == ""
 
 
 def test_nothing_to_draw_is_an_error():

@@ -1,4 +1,6 @@
-"""A report shows the features of the items that come first and last."""
+"""The features of the items that come first and last, and words of a report."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -6,11 +8,22 @@ import polars as pl
 import pytest
 from scipy import sparse
 from scored import scored
+from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR
+from skrank_abstain._validation import check_loss
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.report import section_of_ends
+from skrank_abstain.report._content import (
+    _about_model,
+    _about_novelty,
+    _counted,
+    _loss_in_words,
+    _verdict,
+    _warnings,
+    about_model,
+)
 
 QID = np.repeat([7, 8, 9], [3, 2, 1])
 SCORES = np.array([0.0, 5.0, 1.0, 2.0, 3.0, 9.0])
@@ -80,3 +93,153 @@ def test_a_reversed_list_is_seen_in_the_report(ranker, new):
 def test_a_ranking_says_that_the_highest_score_comes_first(ranker, new):
     page = ranker.ranking(new.data[:5])._repr_html_()
     assert "the highest score comes first" in page
+
+
+def facts(*, n_queries=40, ties=0.0, accepted=100.0, asked=40, known=40):
+    """Return what the warnings of a page are about, without bounds or groups."""
+    pairs = np.append(np.full(n_queries, 9.0), 0.0)  # one query has no pairs
+    totals = SimpleNamespace(
+        pairs=pairs, accepted=np.array([accepted]), answered_tie=np.array([ties])
+    )
+    calibration = SimpleNamespace(groups=None, items=SimpleNamespace(n_queries=known))
+    return SimpleNamespace(
+        ranker=SimpleNamespace(doubts=["a doubt"], calibration=calibration),
+        totals=totals,
+        by_group=[],
+        bound=None,
+        items=SimpleNamespace(n_queries=asked),
+    )
+
+
+@pytest.mark.parametrize(
+    ("about", "start"),
+    [
+        ({}, ""),
+        ({"accepted": 0.0}, "no pair is decided"),
+        ({"ties": 94.0}, ""),
+        ({"ties": 95.0}, "95 of 100 decided pairs are called a tie"),
+        ({"n_queries": 30}, ""),
+        ({"n_queries": 29}, "queries with pairs: 29; with fewer than 30"),
+        ({"asked": 1}, "all items were taken for one query; the ranker was calibrat"),
+        ({"asked": 2}, ""),
+        ({"asked": 1, "known": 1}, ""),
+        ({"asked": 1, "known": 2}, "all items were taken for one query; the ranker"),
+    ],
+)
+def test_warnings_of_a_page_without_bounds(about, start):
+    first, *found = _warnings(facts(**about))
+    assert first == "a doubt"
+    assert len(found) == bool(start)
+    assert not start or found[0].startswith(start)
+
+
+def test_what_was_counted():
+    items = SimpleNamespace(rows=np.arange(7), n_queries=3, n_pairs=9, novel=None)
+    totals = SimpleNamespace(pairs=np.array([6.0, 3]), tied=np.array([2.0, 1]))
+    data = SimpleNamespace(items=items, totals=totals, counted="", labelled=True)
+    text = "7 items, 3 queries, 9 pairs of items of one query"
+    assert _counted(data) == [text, "tied pairs: 0.3333"]
+    data.labelled = False
+    assert _counted(data) == [text]
+    items.novel, items.sound = np.arange(7) < 2, SimpleNamespace(n_pairs=5)
+    novel = (
+        "; novel items, unlike those that the ranker was calibrated on: 2, whose 4 "
+        "pairs are left to a person"
+    )
+    assert _counted(data) == [text + novel]
+    data.counted = "7 rows"
+    assert _counted(data) == ["7 rows" + novel]
+    data.labelled, totals.pairs, totals.tied = True, np.zeros(1), np.zeros(1)
+    assert _counted(data)[1] == "tied pairs: undefined"
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize("n_pairs", [8.0, 0.0])
+def test_the_verdict_counts_decisions(labelled, n_pairs):
+    totals = SimpleNamespace(
+        pairs=np.array([n_pairs, 0]),
+        accepted=np.array([0.5 * n_pairs, 0]),
+        answered_tie=np.array([0.125 * n_pairs, 0]),
+        unlike=np.array([0.25 * n_pairs, 0]),
+        coverage=0.5,
+    )
+    data = SimpleNamespace(
+        totals=totals,
+        bound=None,
+        labelled=labelled,
+        weighting="pairs",
+        text=SimpleNamespace(promised="Nothing.\n- a detail"),
+        in_words=lambda what, _: f"so much {what}",
+    )
+    said, [counts] = _verdict(data).blocks
+    share = "50.0 %" if n_pairs else "an undefined share"
+    n = f"{n_pairs:.0f}"
+    assert counts == (
+        f"4 of {n} pairs are decided ({share}): 3 by an order, 1 by a tie; 4 are left "
+        "to a person"
+        if n_pairs
+        else f"0 of 0 pairs are decided ({share}): 0 by an order, 0 by a tie; 0 are "
+        "left to a person"
+    )
+    observed = (
+        "Observed in 1 queries: of the decided pairs that differ, so much discordance "
+        "are in the wrong order (a coin: 50 %). There is no bound to hold this against."
+    )
+    assert said.startswith("Nothing. " if n_pairs or not labelled else "Nothing.")
+    assert (observed in said) == (labelled and n_pairs > 0)
+    assert ("NO LABELS WERE GIVEN" in said) == (not labelled)
+    assert "detail" not in said
+
+
+def test_a_model_in_words():
+    class Ties:
+        def __repr__(self):
+            return "Ties(\n  of=1)"
+
+    model = Ties()
+    model.scale_, model.n_pairs_, model._own_, model.width = 2.5, 3.0, 4.0, 5.0
+    line = about_model(Ridge(), model, prefit=True, note=" (a note)")
+    assert line == [
+        "ranker: Ridge, used as it was given (a note)",
+        "tie model: Ties( of=1), scale_ = 2.5",
+    ]
+    assert about_model(Ridge(), model, prefit=False)[0] == "ranker: Ridge, trained here"
+    for weights, words in (([1.0, 0.0], "not in use"), ([0.0, 1.0], "in use")):
+        model.weights_ = weights
+        assert about_model(Ridge(), model, prefit=True)[1] == (
+            f"tie model: Ties( of=1), scale_ = 2.5, features {words}"
+        )
+    del model.weights_
+    items = SimpleNamespace(n_pairs=6, n_queries=2)
+    ranker = SimpleNamespace(
+        model=Ridge(),
+        prefit=True,
+        note="",
+        n_folds=0,
+        id_="7",
+        calibration=SimpleNamespace(model=model, items=items),
+    )
+    assert _about_model(ranker)[2:] == ["calibrated on 6 pairs of 2 queries", "id_: 7"]
+    items.n_queries, ranker.n_folds = 1, 5
+    assert _about_model(ranker)[2] == (
+        "calibrated on 6 pairs of 1 queries (ONE query: nothing is known about the "
+        "coverage on others), scored out of 5 folds"
+    )
+
+
+def test_novelty_and_losses_in_words():
+    assert _about_novelty(None) == []
+    test = SimpleNamespace(queries=np.array([0, 1, 4]), level=0.05, detector=Ridge())
+    [line] = _about_novelty(test)
+    assert "p-value is at most 0.05 are left" in line
+    assert line.endswith("have one (Ridge, against 5 queries)")
+
+    def words(loss, *, errors=False):
+        calibration = SimpleNamespace(loss=np.array(loss))
+        return _loss_in_words(
+            SimpleNamespace(calibration=calibration, counts_errors=errors)
+        )
+
+    assert words([[0, 1]], errors=True) == "each wrong answer costs 1"
+    assert words(check_loss("misranking")).startswith("'misranking': a wrong order")
+    assert words([[0, 2]]).startswith("[[0, 2]], a row per answer")

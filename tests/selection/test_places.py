@@ -184,3 +184,94 @@ def test_the_shares_end_with_the_number_of_queries():
     assert shares.shape == (257,)
     assert (np.diff(shares) >= 0).all()
     assert shares[-1] == pytest.approx(30, abs=1e-9)
+
+
+def test_equal_values_have_own_places_in_the_order_of_their_rows():
+    X, y, qid = world(3, n_queries=8, grid=1)
+    items = items_of(X, y, qid)
+    value = X[:, 0]
+    expected = [
+        1
+        + sum(
+            (qid == qid[i])
+            & ((value > value[i]) | ((value == value[i]) & (np.arange(len(X)) < i)))
+        )
+        for i in range(len(X))
+    ]
+    np.testing.assert_array_equal(
+        _places.own_places(items), np.array(expected)[items.rows]
+    )
+
+
+@pytest.mark.parametrize("grid", [None, 1])
+@pytest.mark.parametrize("some_novel", [False, True])
+def test_shares_are_of_the_items_that_each_margin_holds(grid, some_novel):
+    X, y, qid = world(4, n_queries=9, largest=9, grid=grid)
+    novel = np.arange(len(X)) % 4 == 0 if some_novel else None
+    first, last = slow_places(y, qid).T
+    found = place_shares(items_of(X, y, qid, novel))
+    for k in range(0, 257, 8):
+        best, worst = slow_intervals(X, qid, k / 256)
+        holds = (best <= last) & (worst >= first)
+        if some_novel:
+            holds |= novel
+        assert found[k] == pytest.approx(sum(holds / np.bincount(qid)[qid]))
+
+
+def test_results_of_places_are_shares_and_widths_of_each_query():
+    X, y, qid = world(5, n_queries=10, largest=6)
+    rng = np.random.default_rng(0)
+    size = np.bincount(qid)[qid]
+    places = np.sort(rng.integers(1, size[:, None] + 1, (len(X), 2)), axis=1)
+    held_, width = _places.place_results(places, items_of(X, y, qid))
+    first, last = slow_places(y, qid).T
+    holds = (places[:, 0] <= last) & (places[:, 1] >= first)
+    wide = (places[:, 1] - places[:, 0] + 1) / size
+    # Queries are in the order in which they come.
+    for k, query in enumerate(dict.fromkeys(qid.tolist())):
+        own = qid == query
+        means = [holds[own].mean(), wide[own].mean()]
+        expected = means if sum(own) > 1 else [np.nan] * 2
+        np.testing.assert_allclose([held_[k], width[k]], expected)
+    assert np.isnan(width).any()
+    assert 0 < np.nanmean(held_) < 1
+
+
+def test_results_of_first_places_count_what_is_decided_and_what_is_right():
+    # Worst places of queries of five, of four, and of two items; the first two of each.
+    qid = np.array([0, 0, 0, 0, 0, 1, 1, 1, 2, 2])
+    y = np.array([3.0, 2, 2, 1, 0, 0, 1, 1, 1, 0])
+    worst = np.array([1, 2, 2, 2, 3, 2, 1, 3, 1, 2])
+    items = items_of(-worst[:, None] * 1.0, y, qid)
+    right, decided = _places.first_place_results(worst, items, 2)
+    # The third of the first query ties with the second; the fourth is wrong. A query
+    # of two is all among the first two.
+    assert decided.tolist() == [4, 2, 0]
+    assert right.tolist() == [3, 1, 0]
+
+
+@pytest.mark.parametrize("level", [1, 64, 200])
+def test_the_margin_is_the_first_whose_share_suffices(level):
+    X, y, qid = world(6, n_queries=8)
+    novel = np.arange(len(X)) % 5 == 0
+    n_queries, confidence = 9, 0.8
+    # The finite-sample share: confidence * (n_queries + 1) is reached just there.
+    shares = np.where(np.arange(257) < level, 7.99, 8.0)
+    size = np.bincount(qid)[qid]
+    for which in (None, novel):
+        found = _places.confident_places(
+            shares, n_queries, items_of(X, y, qid, which), confidence
+        )
+        best, worst = slow_intervals(X, qid, level / 256)
+        if which is not None:
+            best[novel], worst[novel] = 1, size[novel]
+        np.testing.assert_array_equal(found, np.stack([best, worst], axis=1))
+
+
+@pytest.mark.parametrize(("confidence", "needed"), [(0.75, 3), (0.8, 4), (0.95, 19)])
+def test_the_number_of_queries_that_is_named_suffices(confidence, needed):
+    items = items_of(*world(7, n_queries=3))
+    _places.confident_places(np.full(257, 1.0 * needed), needed, items, confidence)
+    few = np.full(257, needed - 1.0)
+    with pytest.raises(ValueError, match=rf"at least {needed} calibration queries"):
+        _places.confident_places(few, needed - 1, items, confidence)
