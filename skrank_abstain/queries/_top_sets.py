@@ -16,6 +16,7 @@ from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import check_fraction, check_positive_int
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.concentration import check_chance
 from skrank_abstain.intake import take_labelled_rows
 from skrank_abstain.pairs import Queries, Scores, Table
 from skrank_abstain.queries._expected_metrics import score_blocks
@@ -270,7 +271,7 @@ class TopSetRanker(ListRanker[SetResults]):
         return self._moved(alpha=alpha)
 
     def _set_threshold(self) -> None:
-        alpha = check_fraction(self.alpha, "alpha")
+        alpha = check_chance(self.alpha, "alpha")
         threshold = conformal_level(self._known, alpha)
         if threshold is None:
             n_all = self.n_queries_ + self.n_equal_queries_
