@@ -197,11 +197,12 @@ def refuse_lazy(values: Any, name: str) -> None:
             f"{name} must be an array without a mask, got a masked array: its hidden "
             f"values would count. Leave their rows out, or pass {name}.filled(...)."
         )
-    if hasattr(values, "collect"):
-        raise TypeError(
-            f"{name} must hold its rows, got a {type(values).__name__}, which is a "
-            f"query for them: pass {name}.collect()."
-        )
+    for call in ("collect", "compute"):  # of polars and Spark, and of Dask
+        if hasattr(values, call):
+            raise TypeError(
+                f"{name} must hold its rows, got a {type(values).__name__}, which is a "
+                f"query for them: pass {name}.{call}()."
+            )
 
 
 def check_vector(
@@ -214,7 +215,8 @@ def check_vector(
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise ValueError(f"{name} must be a 1d array, got shape {array.shape}.")
+        got = f"shape {array.shape}" if array.ndim else shown(values)
+        raise ValueError(f"{name} must be a 1d array, got {got}.")
     if n_values is not None and array.size != n_values:
         asked = f"X has {n_values} rows" if unit == "item" else f"{n_values} {unit}s"
         raise ValueError(

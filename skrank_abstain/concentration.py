@@ -689,15 +689,17 @@ def certify_risk(
     return None if last is None else start + last
 
 
-def warn_of_delta(delta: float, name: str = "delta") -> None:
-    """Warn if the probability of failure, or 1 - confidence, looks like the other."""
-    if delta >= _MOST_DELTA:
-        value = delta if name == "delta" else 1 - delta
+def check_chance(value: Any, name: str) -> float:
+    """Return a probability of failure, or a ``confidence``; warn if it seems turned."""
+    chance = check_fraction(value, name)
+    kept = chance if name == "confidence" else 1 - chance
+    if kept <= 1 - _MOST_DELTA:
         warn_user(
-            f"{name}={value:.3g} promises something with a probability of at least "
-            f"{1 - delta:.3g} only. If it was meant the other way round, pass "
-            f"{name}={1 - value:.3g}."
+            f"{name}={chance:.3g} promises something with a probability of at least "
+            f"{kept:.3g} only. If it was meant the other way round, pass "
+            f"{name}={1 - chance:.3g}."
         )
+    return chance
 
 
 def advise_on_certification(

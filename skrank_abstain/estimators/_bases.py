@@ -120,10 +120,15 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         """
         model = resolve_model(self.estimator)
         if self._is_prefit(model):
+            if self.cv is not None:
+                raise ValueError(
+                    f"cv must be None with a fitted model, got {shown(self.cv)}: "
+                    "nothing is trained. Pass the model unfitted, or prefit=False."
+                )
             # No training happens here, so that every labelled row can calibrate.
             every = np.arange(queries.n_items)
             return Trained(model, True, every, score(model, every))
-        # Only here: with a fitted model cv and calibration_size are never read.
+        # Only here: with a fitted model calibration_size is never read.
         if (cv := self._folds(queries.n_queries)) is not None:
             return cross_fit(model, queries, cv, train, score, seed)
         size = 0.25 if self.calibration_size is None else self.calibration_size
@@ -162,15 +167,14 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
 
     def _keep_model(self, model: Any, prefit: bool, n_folds: int) -> None:
         self.estimator_, self.prefit_, self.n_folds_ = model, prefit, n_folds
-        self._model_state = _fitted_state(model) if prefit else {}
+        self._model_state = {"": model} | (_fitted_state(model) if prefit else {})
 
-    def _warn_if_refitted(self) -> None:
-        """Warn where the caller has fitted a model again that came fitted."""
-        known = getattr(self, "_model_state", {})
-        now = _fitted_state(self.estimator_) if known else {}
-        if any(now.get(name) is not value for name, value in known.items()):
+    def _warn_if_changed(self) -> None:
+        """Warn where the caller has replaced the model, or fitted it again."""
+        now = {"": self.estimator_} | _fitted_state(self.estimator_)
+        if any(now.get(name) is not value for name, value in self._model_state.items()):
             warn_user(
-                f"{describe(self.estimator_)} was fitted again after it was calibrated:"
+                f"{describe(self.estimator_)} was fitted or set after the calibration:"
                 " the threshold is that of the earlier model, and the coverage may be "
                 "off by .1. Calibrate again, on queries that did not train the model; "
                 "to use all queries for both, pass it unfitted with cv=5."
@@ -241,6 +245,10 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         state: dict[str, Any] = super(ModelWrapper, saved).__getstate__()
         # Only this ranker has the model that is read from a file.
         return {k: value for k, value in state.items() if k != "_model_state"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._model_state = {"": getattr(self, "estimator_", None)}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -420,16 +428,20 @@ class RuleThreshold(ModelWrapper):
             )
         return keys
 
-    def _rule_of_fit(self) -> Rule:
-        """Return the rule that set the threshold; warn if the parameters differ."""
-        check_is_fitted(self, "threshold_")
-        then: Rule = self._fitted_rule
-        if (now := self._rule()) != then:
+    def _warn_if_changed(self) -> None:
+        """Warn, too, of parameters of the rule; refuse another threshold."""
+        super()._warn_if_changed()
+        if (now := self._rule()) != self._fitted_rule:
             warn_user(
-                f"Parameters were set after fit: the threshold is that of {then!r}, "
-                f"which this describes, not of {now!r}. Fit again for the other."
+                f"Parameters were set after fit: the threshold is that of "
+                f"{self._fitted_rule!r}, not of {now!r}. Fit again for the other, or "
+                "take at_coverage, at_cost or at_risk."
             )
-        return then
+        if self.threshold_ != self._region.risk:
+            raise ValueError(
+                f"threshold_ must not be set, got {shown(self.threshold_)}: "
+                "at_coverage, at_cost or at_risk return a ranker with another one."
+            )
 
     @_with_parameter("coverage")
     def at_coverage(self, coverage: float) -> Self:
@@ -547,7 +559,7 @@ class RuleThreshold(ModelWrapper):
             self.prefit_,
             self._calibration,
             self._region,
-            self._rule_of_fit(),
+            self._fitted_rule,
             self._answers_ties,
             getattr(self, "_novelty", None),
             n_folds=self.n_folds_,
@@ -602,7 +614,7 @@ def score_new_items(
             "column of X with qid_col=."
         )
     warn_of_batch(ranker, rows)
-    ranker._warn_if_refitted()
+    ranker._warn_if_changed()
     return rows, _score(ranker, rows.X, rows.named_queries)
 
 

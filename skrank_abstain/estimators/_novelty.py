@@ -10,11 +10,14 @@ from sklearn.base import clone
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import check_fraction, check_numbers, shown
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import novelty_pvalues, novelty_pvalues_of_known
 from skrank_abstain.intake import CalibrationData, Rows, hold_out
 from skrank_abstain.pairs import Scores
 from skrank_abstain.scorers import describe, is_fitted
 
+#: Without a detector another level warns.
+DEFAULT_LEVEL = 0.05
 #: Rounding error of a p-value.
 _SLACK = 1e-12
 
@@ -57,7 +60,7 @@ class NoveltyTest(Value):
         return low
 
 
-def check_novelty(novelty: Any, level: float) -> None:
+def check_novelty(novelty: Any, level: float, groups: Any) -> None:
     """Check the detector and the level, before anything is trained.
 
     Raises
@@ -65,9 +68,22 @@ def check_novelty(novelty: Any, level: float) -> None:
     TypeError
         If there is neither ``score_samples`` nor a callable.
     ValueError
-        If the level is outside (0, 1).
+        If the level is outside (0, 1), or there are groups of items beside a detector.
     """
+    if novelty is None:
+        if level != DEFAULT_LEVEL:
+            warn_user(
+                f"novelty_level={shown(level)} has no effect without a detector, "
+                "novelty=: no item is called novel."
+            )
+        return
     check_fraction(level, "novelty_level")
+    if groups is not None:
+        raise ValueError(
+            f"novelty must be None with groups={groups!r}, got {describe(novelty)}: "
+            "coverage by group would count the pairs of novel items, which are never "
+            "decided."
+        )
     if isinstance(novelty, type):
         raise TypeError(f"novelty must be an instance, got {shown(novelty)}.")
     owner = getattr(novelty, "__self__", None)

@@ -616,7 +616,7 @@ n_folds_, n_features_in_, feature_names_in_
     def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "threshold_")
         X = take_pairs(self, X, reset=False)
-        self._warn_if_refitted()
+        self._warn_if_changed()
         if not X.shape[0]:
             return np.zeros(0), np.zeros(0)
         return score_sides(self.estimator_, X, self._verdicts)

@@ -51,7 +51,6 @@ from skrank_abstain.pairs import (
 )
 from skrank_abstain.report import Report, ReportData, section_of_ends, write_report
 from skrank_abstain.review import Review, graded_calibration
-from skrank_abstain.scorers import describe
 from skrank_abstain.selection import (
     Coverage,
     Decides,
@@ -431,14 +430,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         # Check all that can be checked before anything is trained.
         rule = self._checked_rule()
         tie_model = resolve_tie_model(self.tie_model)
-        if self.novelty is not None:
-            check_novelty(self.novelty, self.novelty_level)
-            if rule.groups is not None:
-                raise ValueError(
-                    f"novelty must be None with groups={rule.groups!r}, got "
-                    f"{describe(self.novelty)}: coverage by group would count the "
-                    "pairs of novel items, which are never decided."
-                )
+        check_novelty(self.novelty, self.novelty_level, rule.groups)
         rows = take_labelled_rows(self, X, y, qid, rule.groups)
         check_largest_query(int(rows.queries.sizes.max()), rule.largest_query)
         size = rule.tuning_size
@@ -672,7 +664,6 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         check_row_order(X, y=y, qid=qid)
         items = self._scored(X, qid, needs_qid=True)
         relevance = check_relevance(y, items.value.size)
-        check_fraction(confidence, "confidence")
         places = self._places(items, confidence)
         return place_results(places, replace(items, y=relevance).ascending)
 
@@ -842,7 +833,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         """
         check_row_order(X, qid=qid, item_id=item_id)
         items = self._scored(X, qid)
-        rule, known = self._rule_of_fit(), self._calibration
+        rule, known = self._fitted_rule, self._calibration
         if known.item_groups is not None:
             raise ValueError(
                 f"groups must be None for a review, got {rule.groups!r}: answers move "
@@ -962,7 +953,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         y: ArrayLike,
         *,
         qid: Any = None,
-        coverages: Iterable[float],
+        coverages: float | Iterable[float],
         groups: Any = None,
     ) -> OperatingPoints:
         """Add up what would happen to labelled pairs at many calibration coverages.
@@ -971,7 +962,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         ----------
         X, y, qid
             As in ``score``.
-        coverages : iterable of float
+        coverages : float or iterable of float
             Shares of the calibration pairs to accept, each in (0, 1]. A rule with a
             coverage is applied at each of them; for any other rule the threshold is
             the plain quantile.
@@ -998,7 +989,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         own = self._fitted_rule
         moves = "coverage" in [field.name for field in fields(own)]
         points = OperatingPoints()
-        for value in coverages:
+        for value in [coverages] if isinstance(coverages, int | float) else coverages:
             coverage = check_fraction(value, "coverages", include_one=True)
             rule = replace(own, coverage=coverage) if moves else Coverage(coverage)
             region = self._calibration.select(rule)

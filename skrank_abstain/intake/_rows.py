@@ -37,7 +37,7 @@ _LARGEST_EXACT_FLOAT = 2.0**53
 #: Each two groups of items have a threshold, or a row of a report.
 _MOST_GROUPS = 50
 #: A batch without qid that is this many times the largest calibration query warns.
-_TIMES = 10
+_TIMES = 2
 _FEWEST_LABELS = 10
 
 _REMEDY = (
@@ -120,6 +120,7 @@ def take_labelled_rows(
     rows, doubt = check_labelled_rows(ranker, X, y, qid, groups)
     if doubt is not None:
         warn_user(doubt)
+    _warn_of_lone_rows(rows.queries.sizes)
     _warn_of_negative_grades(rows.y)
     _warn_of_labels_in(rows.X, rows.y)
     return rows
@@ -340,6 +341,16 @@ def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
                 f"column {column} of X equals y: the model learns the labels by heart, "
                 "and new items have none. Leave the column out of X."
             )
+
+
+def _warn_of_lone_rows(sizes: IntArray) -> None:
+    """Warn of queries that are mostly times, or names of items."""
+    alone, n_items = int((sizes == 1).sum()), int(sizes.sum())
+    if n_items > sizes.size and alone > n_items / 2:
+        warn_user(
+            f"{alone} of {n_items} rows have a qid of their own, and so no pair: pass "
+            "the day or the list as qid, where these are times or names of items."
+        )
 
 
 def _warn_of_negative_grades(y: FloatArray) -> None:

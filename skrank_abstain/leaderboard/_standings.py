@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import shown
 from skrank_abstain.displays import GREY, PALETTE, Display
 from skrank_abstain.pairs import PairDecisions, Ranking, Table
 
@@ -228,17 +229,17 @@ class LeaderboardDisplay(Display):
         -------
         display : LeaderboardDisplay
         """
+        if not hasattr(board, "ranking"):
+            raise TypeError(f"board must be a fitted Leaderboard, got {shown(board)}.")
         return cls(standings=board.ranking(), name=name).plot(ax, **kwargs)
 
     def _height(self) -> float:
         return height_of(len(self.standings))
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
-        shown, ax, n = self.standings, self.ax_, len(self.standings)
-        self.intervals_ = ax.hlines(
-            shown.place, shown.low, shown.high, color=PALETTE[0]
-        )
-        self.markers_ = ax.scatter(shown.score, shown.place, color=PALETTE[0], s=14)
+        rows, ax, n = self.standings, self.ax_, len(self.standings)
+        self.intervals_ = ax.hlines(rows.place, rows.low, rows.high, color=PALETTE[0])
+        self.markers_ = ax.scatter(rows.score, rows.place, color=PALETTE[0], s=14)
         spec = ax.get_subplotspec()
         if spec is None:
             self.places_ax_ = ax.inset_axes([1.03, 0, 1, 1], sharey=ax)
@@ -247,11 +248,11 @@ class LeaderboardDisplay(Display):
             ax.set_subplotspec(halves[0])
             self.places_ax_ = self.figure_.add_subplot(halves[1], sharey=ax)
         # Wider than the places, so that one that is certain has a bar to see.
-        ends = shown.best - 0.4, shown.worst + 0.4
+        ends = rows.best - 0.4, rows.worst + 0.4
         style: dict[str, Any] = {"color": GREY, "alpha": 0.5, "linewidth": 4}
-        self.bars_ = self.places_ax_.hlines(shown.place, *ends, **style | kwargs)
+        self.bars_ = self.places_ax_.hlines(rows.place, *ends, **style | kwargs)
         self.places_ax_.scatter(
-            shown.place, shown.place, color=PALETTE[0], s=14, zorder=3
+            rows.place, rows.place, color=PALETTE[0], s=14, zorder=3
         )
         self.places_ax_.tick_params(labelleft=False, left=False)
         self.places_ax_.xaxis.get_major_locator().set_params(integer=True)
@@ -262,8 +263,8 @@ class LeaderboardDisplay(Display):
         else:
             # The names are the user's: a dollar sign is no formula.
             ax.set_yticks(
-                shown.place,
-                named(shown),
+                rows.place,
+                named(rows),
                 fontsize=min(8.5, 0.8 * 72 * (_HIGHEST - 1.6) / n),
                 parse_math=False,
             )

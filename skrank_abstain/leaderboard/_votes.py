@@ -41,6 +41,8 @@ _NEEDED = {
 }
 #: Names of columns of ids, and names of queries.
 _IDS = {"qid", "query", "query_id", "topic", "system"}
+#: Names of rows of means.
+_MEANS = {"all", "mean", "average", "avg", "total"}
 _WIDE = (
     " Make a long table wide with "
     'frame.pivot(index="query", columns="system", values="metric").'
@@ -311,17 +313,19 @@ def read_scores(frame: Any) -> tuple[NDArray[Any], FloatArray]:
 def _refuse_others(frame: Any, names: list[Any], columns: list[NDArray[Any]]) -> None:
     """Raise for systems as rows, columns of ids, and long tables."""
     rows = list(getattr(frame, "index", ()))
+    like = [_like_an_id(column) for column in columns]
     turned = all(isinstance(name, int | np.integer) for name in names)
     turned &= any(isinstance(row, str) for row in rows)
     turned |= all(_QUERY.fullmatch(str(name)) for name in names)
-    like = [_like_an_id(column) for column in columns]
     ids = [
         name
         for name, even in zip(names, like, strict=True)
         if str(name).strip().lower() in _IDS or (even and None in like)
     ]
-    if turned or ids:
+    means = [row for row in rows if str(row).strip().lower() in _MEANS]
+    if turned or ids or means:
         got = f"{ids[0]!r}, which looks like an id" if ids else "queries as columns"
+        got = f"the row {means[0]!r}, a mean of the others" if means else got
         raise ValueError(
             "frame must have a column for each system, of its metric alone, and a row "
             f"for each query, got {got}. Turn it with frame.T, leave ids out with "

@@ -120,6 +120,8 @@ def _accuracy_at(coverage: float, ranker: Any, X: Any, y: Any, qid: Any) -> floa
 
 
 def _coverage_at(max_risk: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
+    largest = float(getattr(ranker, "_loss", np.ones(1)).max())
+    check_real(max_risk, "max_risk", 0, largest, remedy=" Is it in percent?")
     profile = ranker.risk_profile(X, y, qid=qid)
     if profile.risk.size == 0:
         return np.nan
@@ -200,7 +202,8 @@ def coverage_at_risk(max_risk: float) -> RankerScorer:
     Parameters
     ----------
     max_risk : float
-        Largest mean loss of the accepted pairs; non-negative.
+        Largest mean loss of the accepted pairs, from 0 to the largest loss (above it,
+        scoring raises a ValueError).
 
     See Also
     --------

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import check_fraction, check_positive_int, listed
-from skrank_abstain.concentration import warn_of_delta
+from skrank_abstain.concentration import check_chance
 from skrank_abstain.displays import Display, draw_curve, draw_reference
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.monitor._evidence import (
@@ -199,7 +199,7 @@ class Monitor:
                 f"RiskControlledRanker, got {type(ranker).__name__}."
             )
         check_is_fitted(ranker, "threshold_")
-        warn_of_delta(check_fraction(delta, "delta"))
+        check_chance(delta, "delta")
         check_fraction(margin, "margin", include_zero=True)
         known = ranker._calibration
         totals = known.totals(ranker._region, known.items)

@@ -34,6 +34,7 @@ from skrank_abstain._validation import (
     refuse_lazy,
     shown,
 )
+from skrank_abstain._warnings import warn_user
 
 
 class RankedLabels(NamedTuple):
@@ -331,6 +332,9 @@ def multilabel_sample_losses(
     check_choice(ties, "ties", ("index", "average"))
     y = check_label_matrix(y_true, "y_true")
     scores = check_label_matrix(y_score, "y_score", y.shape)
+    whole = np.asarray(y_score).dtype.kind == "i" and y.shape[1] > 2
+    if whole and (np.sort(scores) == np.arange(1, y.shape[1] + 1)).all():
+        warn_user("y_score must be higher for better labels: pass ranks as -ranks.")
     # 2**y - 1 is a gain for grades only.
     unknown = (y < 0) | (y != np.rint(y)) | (y > LARGEST_GRADE)
     if unknown.any():

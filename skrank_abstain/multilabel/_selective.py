@@ -401,7 +401,7 @@ default="misranking"
         return other
 
     def _scores(self, X: Any) -> FloatArray:
-        self._warn_if_refitted()
+        self._warn_if_changed()
         names = self.label_names_
         return label_scores(self.estimator_, X, self.n_labels_, names)
 

@@ -70,7 +70,7 @@ def read_columns(table: Any, name: str, *, remedy: str = "") -> dict[str, list[A
     if isinstance(table, Sequence) and not isinstance(table, str | bytes):
         return _columns_of_rows(table, name)
     names = table if isinstance(table, Mapping) else getattr(table, "columns", None)
-    if names is None:
+    if names is None or (names is table and any(map(np.isscalar, table.values()))):
         raise TypeError(
             f"{name} must be a frame, a mapping of columns or a list of mappings, got "
             f"{shown(table)}{remedy}."
@@ -300,13 +300,12 @@ def _named(kinds: list[Any], labels: Any, name: str) -> dict[Any, int]:
     meaning = dict(
         zip(written, (-1, 1) if len(written) == 2 else (-1, 0, 1), strict=True)
     )
-    # Numeric labels are ambiguous; words rarely are.
-    words = [kind.strip().lower() for kind in written if isinstance(kind, str)]
+    words = [k.strip().lower() if isinstance(k, str) else k for k in written]
     opposite = [-sign for sign in meaning.values()]
     if any([known.get(word) for word in words] == opposite for known in _VOCABULARIES):
         warn_user(
             f"labels=(right, tie, left) preferred got {tuple(written)!r}, so that "
-            f"{written[0]!r} means that the right one is preferred. If these words "
+            f"{written[0]!r} means that the right one is preferred. If these labels "
             "have their usual meaning, reverse labels or leave it out."
         )
     unknown = [kind for kind in kinds if kind not in meaning]

@@ -225,7 +225,10 @@ class Reader(NamedTuple):
             features = (
                 [*features, self.groups] if isinstance(self.groups, str) else None
             )
-        return rows_of(partition, label=self.label, qid=self.qid, features=features)
+        rows = rows_of(partition, label=self.label, qid=self.qid, features=features)
+        if rows[1] is None:
+            raise ValueError("label must name the column of the relevance, got None.")
+        return rows
 
 
 class Scored(NamedTuple):

@@ -47,7 +47,8 @@ _SPARK_TYPES = {
 #: What mends a frame whose queries are in pieces.
 _TOGETHER = (
     "Call frame.shuffle(on=qid) in Dask, frame.repartition(n, qid) in Spark, or split "
-    "the rows between queries; without qid all rows are one query."
+    "the rows between queries; without qid all rows are one query. A tuple is (X, y, "
+    "qid), in this order."
 )
 #: Largest number of rows of a partition, unless one query has more.
 ROWS = 262_144
@@ -177,6 +178,9 @@ def refuse_split_queries(ids_by_partition: Sequence[NDArray[Any]]) -> None:
 
     Ids are the distinct ones of each partition.
     """
+    if len({ids.dtype.kind for ids in ids_by_partition if ids.size}) > 1:
+        every = [value for ids in ids_by_partition for value in _python_values(ids)]
+        encode_qid(every, len(every))  # refuses 1 beside "1"
     split = find_split_query(ids_by_partition)
     if split is not None:
         value, first, second = split

@@ -15,8 +15,8 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import (
     advise_on_certification,
     certify_risk,
+    check_chance,
     choose_start,
-    warn_of_delta,
 )
 from skrank_abstain.intake import take_labelled_rows
 from skrank_abstain.metrics import undefined
@@ -532,7 +532,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
                 "needs queries that did not fit the tie model, and with coverage= all "
                 "of them did. Call fit again with max_risk=."
             )
-        warn_of_delta(self.delta)
+        check_chance(self.delta, "delta")
         levels = np.linspace(0, 1, _N_THRESHOLDS)
         tuning = self._risks[0]
         thresholds = np.unique(np.quantile(tuning, levels, method="inverted_cdf"))

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import all_or_nothing
 from skrank_abstain._validation import check_fraction, check_positive_int
+from skrank_abstain.concentration import check_chance
 from skrank_abstain.intake import take_labelled_rows
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Queries, Scores, Table
@@ -269,7 +270,7 @@ class TopSetRanker(ListRanker[SetResults]):
         return self._moved(alpha=alpha)
 
     def _set_threshold(self) -> None:
-        alpha = check_fraction(self.alpha, "alpha")
+        alpha = check_chance(self.alpha, "alpha")
         threshold = conformal_level(self._known, alpha)
         if threshold is None:
             n_all = self.n_queries_ + self.n_equal_queries_

@@ -207,7 +207,9 @@ def take_answers(
     """
     table = _columns(answers, by_name=item_id is not None)
     if gold is not None:
-        table = _join_gold(table, _columns(gold, by_name=item_id is not None))
+        table = _join_gold(
+            table, _columns(gold, by_name=item_id is not None, name="gold")
+        )
     left, right = _rows(table, queries, item_id)
     sides: Any = [[*map(as_text, table[side])] for side in ("left", "right")]
     if item_id is None:  # row positions are numbers, and so are labels
@@ -253,12 +255,14 @@ def take_answers(
     return Answers(query, left, right, label, reviewer, row[counts], spelled, changed)
 
 
-def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
+def _columns(
+    answers: Any, *, by_name: bool, name: str = "answers"
+) -> dict[str, list[Any]]:
     """Return the columns of the table as lists of one length."""
     found: dict[str, list[Any]] = {}
     if answers is not None:
         remedy = "; read a file with review.read_answers"
-        found = read_columns(answers, "answers", remedy=remedy)
+        found = read_columns(answers, name, remedy=remedy)
     guessed = [name for name in OF_THE_MODEL if name in found]
     if guessed:
         raise ValueError(

@@ -531,6 +531,12 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
             "saved by a page of questions, or a JSON export of Label Studio; it is "
             f"damaged or something else: {e!r}."
         ) from e
+    labels = {name for row in rows for name in row if str(name).startswith("label")}
+    if len(labels) > 1:
+        raise ValueError(
+            f"{os.fspath(path)!r} must have one column label, got {listed(labels)}: "
+            "save the answers of each person to a file."
+        )
     answers = []
     # The table of one query may leave it out.
     named = any(row.get("qid") not in (None, "") for row in rows)

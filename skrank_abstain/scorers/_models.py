@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import os
+import re
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -347,7 +348,13 @@ def score_items(model: Any, X: Any, queries: Queries | None = None) -> FloatArra
     """
     if not _num_samples(X):  # models refuse X without rows
         return np.empty(0)
-    return check_scores(_raw_scores(model, X, queries), _num_samples(X))
+    scores = _raw_scores(model, X, queries)
+    if np.ndim(scores) == 2 and np.shape(scores)[1] > 1:
+        raise ValueError(
+            f"estimator must give one score for each row, got {np.shape(scores)[1]} "
+            f"from {describe(model)}: train it for one target."
+        )
+    return check_scores(scores, _num_samples(X))
 
 
 def _raw_scores(model: Any, X: Any, queries: Queries | None) -> Any:
@@ -468,6 +475,11 @@ def _read(name: str, sha256: str | None) -> bytes:
     """Return the bytes of a file; check them against a checksum if one is given."""
     content = Path(name).read_bytes()
     found = hashlib.sha256(content).hexdigest()
+    if sha256 is not None and not re.fullmatch("(?i)[0-9a-f]{64}", str(sha256)):
+        raise ValueError(
+            "sha256 must be 64 hexadecimal digits, as hexdigest() or the first word of "
+            f"sha256sum, got {shown(sha256)}."
+        )
     if sha256 is not None and found != sha256.lower():
         raise ValueError(
             f"sha256 must be that of the file {name!r}, {found}, got {sha256}; the "

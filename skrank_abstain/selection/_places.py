@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from skrank_abstain._kernels import FloatArray, IntArray
-from skrank_abstain._validation import check_fraction
+from skrank_abstain.concentration import check_chance
 from skrank_abstain.pairs import Scores, by_query
 
 #: Margins that are tried, as shares of the size of a query.
@@ -170,7 +170,7 @@ def confident_places(
     ValueError
         If there are too few calibration queries.
     """
-    check_fraction(confidence, "confidence")
+    check_chance(confidence, "confidence")
     enough = np.flatnonzero(shares >= confidence * (n_queries + 1) - _SLACK)
     if not enough.size:
         needed = math.ceil(confidence / (1 - confidence) - _SLACK)

@@ -24,10 +24,10 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import (
     advise_on_certification,
     certify_risk,
+    check_chance,
     choose_start,
     hierarchical_quantile,
     ratio_difference,
-    warn_of_delta,
 )
 from skrank_abstain.selection._calibration import (
     FEWEST_QUERIES,
@@ -398,7 +398,7 @@ class CertifiedRisk(Rule):
         return min(float(self.max_risk), 0.5)
 
     def select(self, calibration: Calibration) -> Region:
-        warn_of_delta(self.delta)
+        check_chance(self.delta, "delta")
         self._warn_of_coin(calibration)
         largest = 1.0 if self.bound == "discordance" else float(calibration.loss.max())
         max_risk, margin_of = float(self.max_risk) / largest, self._margin_of

@@ -346,6 +346,6 @@ def test_the_share_that_tunes_can_be_chosen():
         ranker.fit(data.data, data.target, qid=data.qid)
         assert ranker.n_queries_ == n_left
         again = pickle.loads(pickle.dumps(ranker))
-        assert again._rule_of_fit() == rule
+        assert again._fitted_rule == rule
     with pytest.raises(ValueError, match="tuning_size must be"):
         GuaranteedCoverage(0.7, tuning_size=1.0)

@@ -287,6 +287,7 @@ def test_a_column_of_queries_is_not_looked_at(past, new):
     assert ranker.predict_pairs(later).novel.any()
 
 
+@pytest.mark.filterwarnings("ignore:novelty_level=0.1 has no effect")
 def test_clone_search_and_saving(model, past, new, routing):
     data, _ = new
     pipe = make_pipeline(StandardScaler(), BALToR(Ridge(), coverage=0.5))

@@ -91,7 +91,8 @@ def test_the_rule_of_fit_is_described_with_a_warning(ranker, later, got):
             review = each.review(**DAY)
         accepted = reviewed.decisions.accepted
         np.testing.assert_array_equal(review.decisions.accepted, accepted)
-        again = each.predict_pairs(**DAY)
+        with pytest.warns(UserWarning, match=f"the threshold is that of {got}"):
+            again = each.predict_pairs(**DAY)
         np.testing.assert_array_equal(again.accepted, pairs.accepted)
 
 
@@ -101,15 +102,28 @@ def test_points_of_a_curve_have_the_boundary_of_fit():
     for each in (ranker, other.fit(**FIT)):
         before = each.operating_points(**LABELLED, coverages=[0.35])[0]
         each.set_params(boundary="randomize", coverage=0.2)
-        after = each.operating_points(**LABELLED, coverages=[0.35])[0]
+        with pytest.warns(UserWarning, match="Parameters were set after fit"):
+            after = each.operating_points(**LABELLED, coverages=0.35)[0]
         assert after.threshold == before.threshold
         np.testing.assert_array_equal(after.totals.accepted, before.totals.accepted)
     # A price has no part in the curve.
     ranker = CostAbstainer(Ridge(), cost=0.4, random_state=0).fit(**FIT)
     before = ranker.operating_points(**LABELLED, coverages=[0.35])[0].threshold
     ranker.set_params(cost=0.1)
-    after = ranker.operating_points(**LABELLED, coverages=[0.35])[0].threshold
+    with pytest.warns(UserWarning, match="Parameters were set after fit"):
+        after = ranker.operating_points(**LABELLED, coverages=[0.35])[0].threshold
     assert before == after
+
+
+def test_a_threshold_or_a_model_set_by_hand_is_noticed():
+    ranker = BALToR(Ridge(), coverage=0.6, random_state=0).fit(**FIT)
+    loaded = pickle.loads(pickle.dumps(ranker))
+    loaded.estimator_ = Ridge().fit(NEW.data, 100 * NEW.target)
+    with pytest.warns(UserWarning, match="was fitted or set after the calibration"):
+        loaded.predict_pairs(**DAY)
+    ranker.threshold_ = 0.05
+    with pytest.raises(ValueError, match=r"threshold_ must not be set, got 0\.05"):
+        ranker.predict_pairs(**DAY)
 
 
 def test_a_column_of_queries_and_labels_stay_those_of_fit():

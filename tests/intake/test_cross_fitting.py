@@ -143,8 +143,8 @@ def test_the_default_folds_few_queries(n_queries, n_folds):
     assert [each.n_folds_ for each in found] == [n_folds] * 2
     assert found[0].threshold_ == found[1].threshold_
     assert fitted(data, FirstColumn(), calibration_size=0.5).n_folds_ == 0
-    # A fitted model is calibrated as it is.
-    assert fitted(data, FirstColumn().fit(None, None), cv=2).n_folds_ == 0
+    with pytest.raises(ValueError, match="cv must be None with a fitted model, got 2"):
+        fitted(data, FirstColumn().fit(None, None), cv=2)
 
 
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored")

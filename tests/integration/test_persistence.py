@@ -62,6 +62,7 @@ def through_skops(fitted, tmp_path):
 SAVED = sorted(Path(__file__).parents[1].joinpath("data").glob("saved_*.pickle"))
 
 
+@pytest.mark.filterwarnings("ignore:Parameters were set after fit")
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
 def test_what_every_minor_version_saved_decides_as_it_did(path):
@@ -138,6 +139,7 @@ def test_a_stored_ranker_needs_its_file_no_more(library, trained, items, tmp_pat
         clone(ranker).fit(items.frame, items.y, qid=items.qid)
 
 
+@pytest.mark.filterwarnings("ignore:Parameters were set after fit")
 def test_set_params_after_fit_changes_no_fitted_state(library, model, items):
     ranker = BALToR(model, coverage=0.6, random_state=0)
     ranker.fit(items.frame, items.y, qid=items.qid)

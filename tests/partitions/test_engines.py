@@ -165,7 +165,7 @@ def test_frames_that_are_queries_for_rows_are_refused():
     polars = pytest.importorskip("polars")
     with pytest.raises(TypeError, match=r"pass frame\[0\]\.collect\(\)"):
         check_list([polars.DataFrame({"a": [1]}).lazy()])
-    with pytest.raises(TypeError, match=r"got a DataFrame as frame\[0\]"):
+    with pytest.raises(TypeError, match=r"pass frame\[0\]\.compute\(\)"):
         check_list([dask_frame()])
 
 

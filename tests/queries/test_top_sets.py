@@ -389,6 +389,7 @@ def test_a_model_of_differences_knows_nothing_of_a_list(model, past, tie_model):
         TopSetRanker(model, tie_model=BradleyTerry()).fit(**named(*past))
 
 
+@pytest.mark.filterwarnings("ignore:alpha=0.5 promises")
 def test_too_few_queries_are_an_error_that_counts_them(model):
     X, y, qid = draw_queries(10, 0)
     with pytest.raises(

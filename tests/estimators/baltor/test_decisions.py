@@ -298,6 +298,7 @@ def test_randomised_draws_are_seeded_and_about_right():
         ranker._region = type(ranker._region)(
             0.3, -1.0, 1.0, 1e-9, kappa=0.3, seed=ranker._calibration.seed
         )
+        ranker.threshold_ = ranker._region.risk
         draws.append(~ranker.abstain(column(scores), pairs=pairs))
     np.testing.assert_array_equal(draws[0], draws[1])
     assert (draws[0] != draws[2]).any()

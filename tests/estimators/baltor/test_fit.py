@@ -131,6 +131,7 @@ def test_pickle(ranker, test):
     assert loaded.at_coverage(0.3).threshold_ == ranker.at_coverage(0.3).threshold_
 
 
+@pytest.mark.filterwarnings("ignore:Parameters were set after fit")
 def test_set_params_after_fit_changes_no_decision(ranker, test):
     before = ranker.abstain(test.data, qid=test.qid)
     changed = pickle.loads(pickle.dumps(ranker)).set_params(
