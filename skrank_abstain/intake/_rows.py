@@ -359,7 +359,7 @@ def _warn_of_negative_grades(y: FloatArray) -> None:
     if y.min(initial=0) >= 0 or (y % 1).any():
         return
     grades, counts = np.unique(y, return_counts=True)
-    if grades[1] < 0 or not 3 <= grades.size <= MOST_GRADES:
+    if not 3 <= grades.size <= MOST_GRADES or grades[1] < 0:
         return
     warn_user(
         f"y has {counts[0]} items of grade {grades[0]:g} beside {grades.size - 1} "

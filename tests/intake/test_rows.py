@@ -187,6 +187,7 @@ def test_labels_among_the_features_are_seen(hold):
         ([-1, 0.5, 1, 2], False),
         ([-1, *range(MOST_GRADES - 1)], True),
         ([-1, *range(MOST_GRADES)], False),
+        ([-1], False),
         ([], False),
     ],
 )
