@@ -823,7 +823,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         ------
         ValueError
             If an answer cannot be understood, an item is in another query or no row of
-            X, no answer is about items of X, or a reviewer has two spellings.
+            X, or a reviewer has two spellings.
 
         Warns
         -----

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import check_fraction, check_positive_int, listed
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import check_chance
 from skrank_abstain.displays import Display, draw_curve, draw_reference
 from skrank_abstain.estimators import SelectiveRanker
@@ -428,8 +429,14 @@ class Monitor:
         TypeError
             If the table is of another kind.
         ValueError
-            If the table is invalid as in ``review``, or the pair of an answer was not
-            drawn, or was answered before.
+            If the table is invalid as in ``review``, a pair of an open query was not
+            drawn, or was answered otherwise before.
+
+        Warns
+        -----
+        UserWarning
+            Of answers that were judged before or are to no question of an audit: they
+            change nothing.
         """
         self._check(ranker)
         asked, bets = copy.deepcopy(self.asked), self.bets
@@ -443,24 +450,26 @@ class Monitor:
         name = np.array([*items], dtype=object).reshape(-1, 2)
         queries = group_queries(name[:, 0], len(name))
         try:
-            taken = take_answers(answers, queries, name[:, 1], labels)
+            taken = take_answers(answers, queries, name[:, 1], labels, audits=True)
         except ValueError as error:
             raise ValueError(f"{error} Audits ask about {listed(asked)}.") from None
         sides = queries.offsets[taken.query] + np.stack([taken.left, taken.right])
         left, right = name[queries.order[sides]]
-        largest, judged = self.peaks[1], self.judged
+        largest, judged, repeated = self.peaks[1], self.judged, 0
         for k in np.argsort(taken.row, kind="stable"):
             (query, one), other = left[k], right[k, 1]
             pairs = asked.get(query, {})
-            question = pairs.get(pair_id(query, one, other)[0], {"truth": 0})
-            if "truth" in question:
+            question = pairs.get(pair_id(query, one, other)[0], {"truth": None})
+            label = int(taken.label[k])
+            truth = label if one == question.get("left") else -label
+            if question.get("truth", truth) != truth:
                 raise ValueError(
                     "answers must be about pairs that audit drew, each once, got "
                     f"{one!r} and {other!r} of query {query!r} in row {taken.row[k]}, "
                     f"and open questions about {len(asked)} queries."
                 )
-            label = int(taken.label[k])
-            question["truth"] = label if one == question["left"] else -label
+            repeated += "truth" in question
+            question["truth"] = truth
             if all("truth" in pair for pair in pairs.values()):
                 known = any(pair["truth"] for pair in pairs.values())
                 hidden = not known and len(pairs) >= self.draws > 0
@@ -470,6 +479,8 @@ class Monitor:
                 decided = 1.0 if hidden else decided
                 bets = bets.add(lost - self.bound * decided, self.bound)
                 largest = max(largest, math.exp(min(bets.log_capital, 700.0)))
+        if repeated:
+            warn_user(f"{repeated} answers, already judged, are set aside.")
         peaks = self.peaks[0], largest
         # The answers belong to the last day.
         days = {**self.days, **dict.fromkeys([*self.days][-1:], peaks)}

@@ -171,7 +171,7 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
     ------
     ValueError
         If a label is not understood, or means one thing as a side and another one as
-        the name of an item.
+        the name of an item, or an item is called as a tie is and winners are named.
     """
     plain = {each: as_number(each) for each in {*column, *sides[0], *sides[1]}}
     values = np.array([*map(plain.get, column), None], dtype=object)[:-1]
@@ -189,18 +189,27 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
     named = by_name.any() and not odd.size
     try:
         label = read_pair_labels(values, name=name)
-    except ValueError as error:
-        if named:
-            return by_name
-        got = f" {column[odd[0]]!r} in row {odd[0]} names neither item."
-        raise ValueError(f"{error}{got * bool(by_name.any())}") from None
+    except ValueError:
+        words = () if by_name.any() else _VOCABULARIES
+        said_as = [_in_letters(value) for value in values]
+        for row in (k for k in odd if not any(said_as[k] in each for each in words)):
+            raise ValueError(
+                f"{name} must hold labels that are known, got {shown(column[row])} in "
+                f"row {row}, which names neither item: write the winner, or left, tie "
+                "or right, or say what yours mean with labels=(right, tie, left)."
+            ) from None
+        if not named:
+            raise  # words of several kinds
+        label = by_name
     # In tables of results 1 and 0 are left and right, in -1, 0, 1 left and tie.
-    if {*values.tolist()} == {0, 1} or (named and (label != by_name).any()):
+    unclear = (label != by_name).any() or np.isin([left, right], ties).any()
+    if {*values.tolist()} == {0, 1} or (named and unclear):
         raise ValueError(
             f"{name} must hold labels whose meaning is clear, as left, same and right, "
             f"got {listed(dict.fromkeys(column))}, where 0 may be a tie or the right "
-            "one, or a name that of a side or of an item. Say what yours mean with "
-            "labels=(right, tie, left), as labels=(-1, 0, 1) where 0 is a tie."
+            "one, or a name that of a side or of an item. Rename items that are called "
+            "as a tie is, or say what yours mean with labels=(right, tie, left), as "
+            "labels=(-1, 0, 1) where 0 is a tie."
         )
     return label
 

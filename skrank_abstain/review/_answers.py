@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from hashlib import sha256
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ from skrank_abstain.pairs import (
 
 _FLOAT = re.compile(r"-?\d+\.0")
 _DATE = re.compile(r"\d{4}-[01]\d-[0-3]\d([ T][0-2]\d:[0-5]\d(:[0-5]\d(\.\d+)?)?)?")
+#: What `as_text` adds to a day.
+_MIDNIGHT = re.compile(r"(T00:00)?:00\.000000$")
 #: A letter first: spreadsheets take some hexadecimal texts for numbers.
 _PAIR_ID = re.compile("p[0-9a-f]{15}")
 #: Pairs whose ids are looked through for one whose items are not recognised.
@@ -163,6 +165,7 @@ def take_answers(
     item_id: NDArray[Any] | None,
     labels: Any = None,
     gold: Any = None,
+    audits: bool = False,
 ) -> Answers:
     """Check a table of answers and sort it.
 
@@ -180,6 +183,8 @@ def take_answers(
         The labels for (right, left) or (right, tie, left) preferred.
     gold : None or table, default=None
         Answers that are known to be right, as ``answers`` without reviewers.
+    audits : bool, default=False
+        Whether the items are those of open questions of audits, for the warning.
 
     Returns
     -------
@@ -201,16 +206,15 @@ def take_answers(
         If the table is of another kind.
     ValueError
         If a column or a value is missing, an item is in another query or no row of X,
-        no answer is about items of X, both items are the same, a label or a time is not
-        understood, a reviewer has two spellings, or the table holds decisions, whose
-        labels are the machine's own.
+        both items are the same, a label or a time is not understood, a reviewer has two
+        spellings, or the table holds decisions, whose labels are the machine's own.
     """
     table = _columns(answers, by_name=item_id is not None)
     if gold is not None:
         table = _join_gold(
             table, _columns(gold, by_name=item_id is not None, name="gold")
         )
-    left, right = _rows(table, queries, item_id)
+    left, right = _rows(table, queries, item_id, audits)
     sides: Any = [[*map(as_text, table[side])] for side in ("left", "right")]
     if item_id is None:  # row positions are numbers, and so are labels
         sides = [[None] * left.size] * 2
@@ -261,8 +265,7 @@ def _columns(
     """Return the columns of the table as lists of one length."""
     found: dict[str, list[Any]] = {}
     if answers is not None:
-        remedy = "; read a file with review.read_answers"
-        found = read_columns(answers, name, remedy=remedy)
+        found = read_columns(answers, name, remedy="; read a file by read_answers")
     guessed = [name for name in OF_THE_MODEL if name in found]
     if guessed:
         raise ValueError(
@@ -302,7 +305,7 @@ def _known(column: list[Any], name: str, remedy: str = "") -> list[str]:
 
 
 def _rows(
-    table: dict[str, list[Any]], queries: Queries, item_id: NDArray[Any] | None
+    table: dict[str, list[Any]], queries: Queries, item_id: Any, audits: bool
 ) -> tuple[IntArray, IntArray]:
     """Return the rows of X of the two items of each answer; -1 for other queries."""
     query_names = [as_text(value) for value in queries.values]
@@ -332,18 +335,10 @@ def _rows(
     if item_id is not None:
         away |= ((rows < 0) & ~np.isin(sides, names)).any(axis=0)
     if away.any():
-        k = int(away.argmax())
-        first = {"qid": qid[k], "left": sides[0][k], "right": sides[1][k]}
-        known = f"such as {first} where X has {shown(query_names)}"
-        if away.all():
-            raise ValueError(
-                f"answers must be about items of X, got others, {known}. Call review "
-                "without answers until there are some about X."
-            )
-        warn_user(
-            f"{away.sum()} of {away.size} answers, about queries or items that are "
-            f"not in X, {known}, are set aside."
-        )
+        asked, *both = np.array([qid, *sides], dtype=object)[:, away].tolist()
+        ours = () if queries.values.tolist() == [None] else query_names, names
+        theirs = asked, chain(*both)
+        _warn_of_others(away, theirs, ours, audits)
     rows[:, away] = -1
     kind, remedy = "an item_id", ""
     if item_id is None:
@@ -357,9 +352,33 @@ def _rows(
     pairs = [*zip(*sides, strict=True)]
     alike = np.flatnonzero((left == right) & ~away)
     _refuse(alike, "be about two different items", pairs)
-    other = np.flatnonzero(queries.codes[left] != queries.codes[right])
+    codes = np.append(queries.codes, -1)
+    other = np.flatnonzero(codes[left] != codes[right])
     _refuse(other, "be about two items of one query", pairs)
     return left, right
+
+
+def _sample(kind: str, names: Iterable[Any], known: Collection[Any] = ()) -> str:
+    """Return up to three names, unknown ones first, days without their 0:00."""
+    some = sorted({*names} - {None}, key=lambda name: (name in known, name))
+    few = ", ".join(repr(_MIDNIGHT.sub("", name)) for name in some[:3])
+    return f"{kind} {few}{' and more' * (len(some) > 3)}" if some else f"no {kind}"
+
+
+def _warn_of_others(away: Any, theirs: Any, ours: Any, audits: bool) -> None:
+    """Say which answers are set aside, with samples of their queries and items."""
+    about, source = "about queries or items that are not in X", "X names"
+    left = " No answer is left: if some are about X, write names as X does."
+    if audits:
+        about = "already judged or to no question of an audit"
+        source, left = "open questions name", " Nothing new."
+    both = "queries", "items"
+    got = " and ".join(map(_sample, both, theirs, map(set, ours)))
+    known = " and ".join(map(_sample, both, ours))
+    warn_user(
+        f"{away.sum()} of {away.size} answers, {about}, are set aside: they name "
+        f"{got}; {source} {known}.{left * bool(away.all())}"
+    )
 
 
 def _follow_pair_ids(
@@ -414,10 +433,7 @@ def _follow_pair_ids(
             rows[:, k] = found[::-1] if turned else found
             if not {left, right} <= {-1, *found}:
                 wrong.append(k)
-    remedy = (
-        " A column was sorted or moved without the others: restore it, or drop the "
-        "column pair_id if the items are right."
-    )
+    remedy = " A column was sorted or moved alone: restore it, or drop a wrong pair_id."
     _refuse(wrong, "have the pair_id of their items", ids, remedy)
 
 
@@ -441,9 +457,6 @@ def _labels(column: list[Any], labels: Any, sides: Any) -> IntArray:
         return np.empty(0, dtype=np.int64)
     kinds = (list, tuple, dict, set, np.ndarray)
     no_label = [isinstance(each, kinds) or is_blank(each) for each in column]
-    remedy = (
-        " Drop the rows without an answer, as review.read_answers does with a file of "
-        "tasks."
-    )
+    remedy = " Drop the rows without an answer, as review.read_answers does."
     _refuse(np.flatnonzero(no_label), "have one label in every row", column, remedy)
     return read_winners(column, labels, sides, "answers")

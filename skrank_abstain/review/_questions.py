@@ -344,7 +344,8 @@ def _check_blind(tasks: list[dict[str, str]]) -> None:
         ):
             raise ValueError(
                 "shown must hold on a blind page what people see instead of the names "
-                f"of items, got names in {name}: leave this column out."
+                f"of items, got names in {name}: pass other columns as shown=, such as "
+                "left_text and right_text beside those of questions.to_frame()."
             )
 
 

@@ -418,6 +418,10 @@ def test_questions_become_votes(tmp_path, board):
 
 def test_voters_see_texts_without_names(tmp_path, board):
     questions = board.ask(40, per_pair=20)
+    with pytest.raises(
+        ValueError, match=r"pass other .* shown=.*left_text and right_t"
+    ):
+        questions.to_page(tmp_path / "page.html", blind=True)
     texts = questions.to_frame()[["left_id", "right_id"]]
     for side in ("left", "right"):
         texts[f"{side}_text"] = [

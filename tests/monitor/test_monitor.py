@@ -232,18 +232,21 @@ def test_answers_must_be_to_questions_that_were_drawn():
     answers = answered(questions, X, y, qid)
     own = {**answers[0], "qid": answers[0]["qid"].removeprefix("d: ")}
     for wrong in (own, {**answers[0], "right": "none"}):
-        with pytest.raises(ValueError, match=r"Audits ask about \['d: "):
-            monitor.judge(RANKER, [wrong])
+        with pytest.warns(UserWarning, match=r"to no question of an audit.*'d: "):
+            assert monitor.judge(RANKER, [wrong]).bets == monitor.bets
     after = monitor.judge(RANKER, answers[:1])
     with pytest.warns(
         UserWarning, match="1 answers that repeat another one count once"
     ):
         assert monitor.judge(RANKER, answers[:1] * 2).bets == after.bets
-    with pytest.raises(ValueError, match="Audits ask about"):
-        after.judge(RANKER, answers[:1])
-    with pytest.warns(UserWarning, match="1 of 5 answers, about queries or items"):
+    rule = "1 of {} answers, already judged or to no question of an audit, are set"
+    with pytest.warns(UserWarning, match=rule.format(1) + ".*Nothing new"):
+        assert after.judge(RANKER, answers[:1]).to_dict() == after.to_dict()
+    with pytest.warns(UserWarning, match=rule.format(5)):
         both = after.judge(RANKER, answers)
     assert both.bets == monitor.judge(RANKER, answers).bets
+    with pytest.warns(UserWarning, match="5 of 5 .*name no queries and no items"):
+        assert both.judge(RANKER, answers).to_dict() == both.to_dict()
     words = {"left": "right", "right": "same", "same": "left"}
     other = {**answers[0], "label": words[answers[0]["label"]]}
     with pytest.raises(ValueError, match=r"each once, got .* in row 1"):
@@ -580,8 +583,11 @@ def test_a_query_counts_when_all_its_questions_are_answered():
     assert len(answers) > 1
     first = monitor.judge(CERTIFIED, answers[:1])
     assert (first.bets.n, monitor.bets.n) == (0, 0)
+    with pytest.warns(UserWarning, match="1 answers, already judged, are set aside"):
+        assert first.judge(CERTIFIED, answers[:1]).to_dict() == first.to_dict()
+    turned = {"left": "right", "right": "same", "same": "left"}[answers[0]["label"]]
     with pytest.raises(ValueError, match="each once"):
-        first.judge(CERTIFIED, answers[:1])
+        first.judge(CERTIFIED, [answers[0] | {"label": turned}])
     again = Monitor.from_dict(json.loads(json.dumps(first.to_dict())))
     last = again.judge(CERTIFIED, answers[1:])
     assert last.bets == monitor.judge(CERTIFIED, answers).bets

@@ -109,8 +109,29 @@ def test_a_winner_that_may_be_a_side_or_a_name_is_refused():
         with pytest.raises(ValueError, match="a name that of a side or of an item"):
             read_winners(column, None, (A, B), "y")
     assert read_winners(["A", "B"], ("B", "A"), (A[:2], B[:2]), "y").tolist() == [1, -1]
-    with pytest.raises(ValueError, match=r"'Bo' in row 2 names neither item"):
-        read_winners(["A", "B", "Bo"], None, (A, B), "y")
+
+
+@pytest.mark.parametrize("column", [["A", "B", "Bo"], ["Bo", "x", "x"]])
+def test_an_unknown_winner_is_named_first_and_briefly(column):
+    row = column.index("Bo")
+    rule = (
+        f"y must hold labels that are known, got 'Bo' in row {row}, which names neither"
+    )
+    with pytest.raises(ValueError, match=rule) as error:
+        read_winners(column, None, (A, B), "y")
+    assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize("name", ["tie", "Both bad", "Equal", "neither"])
+def test_no_item_is_called_as_a_tie_is_where_winners_are_named(name):
+    sides = ["A", "A", name], ["B", name, "B"]
+    for said in (name, "B"):
+        with pytest.raises(
+            ValueError, match="Rename items that are called as a tie is"
+        ):
+            read_winners(["A", "A", said], None, sides, "y")
+    by_side = read_winners(["left", "right", "left"], None, sides, "y")
+    assert by_side.tolist() == [1, -1, 1]
 
 
 def test_names_are_compared_however_they_are_written():

@@ -1,5 +1,6 @@
 """Tables of answers: every form, one order, and an error for what is wrong."""
 
+import datetime as dt
 import itertools
 
 import numpy as np
@@ -122,7 +123,9 @@ def test_what_is_wrong_is_named(change, match):
 def test_answers_about_queries_that_are_not_there_are_set_aside():
     # As a table of all days is, beside the items of one of them.
     other = [{**ROWS[0], "qid": "c", "left": "Eve"}, {**ROWS[1], "qid": "d"}]
-    message = r"2 of 6 answers, .* not in X, such as {'qid': 'c', .* X has \['b', 'a'\]"
+    message = (
+        r"2 of 6 answers, .* queries 'c', 'd' .*; X names queries 'a', 'b' .*more\.$"
+    )
     with pytest.warns(UserWarning, match=message):
         answers = take_answers([other[0], *ROWS, other[1]], QUERIES, IDS)
     np.testing.assert_array_equal(columns(answers), EXPECTED)
@@ -130,12 +133,32 @@ def test_answers_about_queries_that_are_not_there_are_set_aside():
     assert answers.reviewers == ("x", "y")
 
 
-def test_answers_about_other_queries_alone_are_refused():
-    other = [{**row, "qid": "c"} for row in ROWS]
-    with pytest.raises(
-        ValueError, match=r"got others, such as {'qid': 'c', .* where X"
+@pytest.mark.parametrize("as_date", [str, dt.date.fromisoformat, np.datetime64])
+def test_answers_about_other_days_alone_are_set_aside(as_date):
+    # They may also be about X, whose names somebody writes otherwise.
+    day = as_date("2026-11-25")
+    other = [{**row, "qid": day} for row in ROWS]
+    with pytest.warns(UserWarning, match="set aside") as caught:
+        answers = take_answers(other, QUERIES, IDS)
+    assert len(answers) == 0
+    message = str(caught[0].message)
+    assert message.startswith("4 of 4 answers, about queries or items that are not in")
+    assert "name queries '2026-11-25' and items" in message
+    assert message.endswith(
+        "No answer is left: if some are about X, write names as X does."
+    )
+    assert "None" not in message
+
+
+def test_answers_with_a_query_beside_items_without_one_are_set_aside():
+    one, names = group_queries(None, 3), np.array(["A", "B", "C"])
+    row = {"left": "A", "right": "B", "label": "left"}
+    with pytest.warns(UserWarning, match="'monday' .*X names no queries and items 'A'"):
+        assert len(take_answers([row | {"qid": "monday"}], one, names)) == 0
+    with pytest.warns(
+        UserWarning, match="they name no queries and items 'Eve', 'B'; X"
     ):
-        take_answers(other, QUERIES, IDS)
+        assert len(take_answers([row | {"left": "Eve"}], one, names)) == 0
 
 
 def test_blanks_around_the_names_of_reviewers_do_not_count():
@@ -361,8 +384,8 @@ def test_answers_about_items_that_are_not_there_are_set_aside():
     with pytest.warns(UserWarning, match=r"2 of 6 .* items that are not in X.*'Eve'"):
         answers = take_answers([gone[0], *ROWS, gone[1]], QUERIES, IDS)
     np.testing.assert_array_equal(columns(answers), EXPECTED)
-    with pytest.raises(ValueError, match=r"about items of X, got others.*'Eve'"):
-        take_answers(gone, QUERIES, IDS)
+    with pytest.warns(UserWarning, match=r"2 of 2 .*'Eve'.* No answer is left"):
+        assert len(take_answers(gone, QUERIES, IDS)) == 0
     rows = {"left": [9, 0], "right": [0, 2], "label": [1, 1]}
     with pytest.raises(ValueError, match=r"name items .*'left': '9'.*Pass item_id="):
         take_answers(rows, QUERIES, None)
