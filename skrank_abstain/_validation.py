@@ -475,9 +475,9 @@ def check_loss(loss: Any) -> FloatArray:
 
 
 def name_of_loss(loss: FloatArray) -> str:
-    """Return the name of a loss matrix, or its values."""
+    """Return the name of a loss matrix, or its values as a text."""
     named = (k for k, each in _NAMED_LOSSES.items() if np.array_equal(each, loss))
-    return repr(next(named, loss.tolist()))
+    return str(next(named, loss.tolist()))
 
 
 def check_array(values: ArrayLike, name: str, *shape: str) -> FloatArray:

@@ -27,7 +27,7 @@ class ConfidenceThreshold(BaseEstimator):
     baselines are instances of it, each by its confidence:
 
     - gap: ``abs(score[left] - score[right])``, how far the scores are apart;
-    - entropy: ``-entropy(proba)``, that of [1]_;
+    - minus the entropy: ``-entropy(proba)``, that of [1]_;
     - random: ``numpy.random.default_rng(0).random(n_pairs)``, whose expected accuracy
       at any coverage is that on all pairs, the least that a rule must beat.
 
@@ -126,7 +126,7 @@ class ConfidenceThreshold(BaseEstimator):
 
 
 def entropy(proba: ArrayLike) -> FloatArray:
-    """Return the entropy of each pair's probabilities, in nats.
+    """Return the entropy of each pair's probabilities, in nats: lower is surer.
 
     Parameters
     ----------
@@ -145,11 +145,11 @@ def entropy(proba: ArrayLike) -> FloatArray:
 
     Notes
     -----
-    Minus the sum of p ln p over the three labels, 0 ln 0 being 0. As a confidence it
-    has a defect: under a Rao-Kupper model with theta between 2 and 4.59, a tie is the
-    most probable label at equal scores and yet the entropy is largest there, so that
-    the surest ties are given up first. Beyond 4.59 it is hardly better: at theta = 6
-    the entropy at equal scores is 0.97 of its largest value, while with
+    Minus the sum of p ln p over the three labels, 0 ln 0 being 0. Minus the entropy, as
+    a confidence, has a defect: under a Rao-Kupper model with theta between 2 and 4.59,
+    a tie is the most probable label at equal scores and yet the entropy is largest
+    there, so that the surest ties are given up first. Beyond 4.59 it is hardly better:
+    at theta = 6 the entropy at equal scores is 0.97 of its largest value, while with
     Thurstone-Mosteller and the same epsilon it is 0.45. O(n_pairs).
 
     Examples

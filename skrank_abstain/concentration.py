@@ -15,6 +15,7 @@ its pairs that is accepted, e_q the share that is accepted and decided wrongly.
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from sklearn.utils import check_random_state
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
+    check_choice,
     check_fraction,
     check_not_negative,
     check_per_query,
@@ -158,7 +160,8 @@ def paired_ratio_test(
     Raises
     ------
     ValueError
-        If the queries of ``b`` are others than those of ``a``, or in another order.
+        If the queries of ``b`` are others than those of ``a``, or in another order, or
+        there are no totals by the name ``part`` or ``whole``.
 
     Warns
     -----
@@ -199,6 +202,10 @@ def paired_ratio_test(
             "b must be of the same queries as a, in the same order, got other qid: "
             "evaluate both rankers on the same rows."
         )
+    for each, (key, name) in product((a, b), (("part", part), ("whole", whole))):
+        if np.ndim(getattr(each, name, 0)) != 1:
+            known = (k for k, values in vars(each).items() if np.ndim(values) == 1)
+            check_choice(name, key, tuple(k for k in known if k != "qid"))
     shares = [getattr(each, "coverage", np.nan) for each in (a, b)]
     if whole != "pairs" and abs(shares[0] - shares[1]) > _UNEQUAL:
         warn_user(

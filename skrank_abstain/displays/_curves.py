@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 #: items, and more could not be seen.
 _GRID = np.linspace(0.01, 1.0, 100)
 _Y_LABELS = {
-    "risk": "selective risk, lower is better\n(mean {loss} loss of accepted pairs)",
-    "accuracy": "score, higher is better\n(1 - mean {loss} loss of accepted pairs)",
-    "discordance": "discordance, lower is better\n(wrong orders of pairs that differ)",
+    "risk": "selective risk\n(mean {loss} loss,\nlower is better)",
+    "accuracy": "score\n(1 - mean {loss} loss,\nhigher is better)",
+    "discordance": "discordance\n(wrong orders of unlike\npairs, lower is better)",
 }
 
 
@@ -72,8 +72,9 @@ class RiskCoverageDisplay(Display):
     mistake_cost : float, default=1.0
         Cost of every mistake; None if mistakes differ in cost: no oracle is drawn then.
     loss : str, default=""
-        Name of the loss, or its values, for the axis and the legend. Curves of another
-        loss, or of another ``kind``, are refused on the same axes.
+        Name of the loss for the axis, or its values for the legend. Curves of another
+        loss, or of another ``kind``, are refused on the same axes; of discordance the
+        legend names the loss of each.
     name : str, default=None
         Name in the legend.
 
@@ -101,7 +102,7 @@ class RiskCoverageDisplay(Display):
     >>> display.coverage
     array([0.25, 0.75, 1.  ])
     >>> display.line_.get_label()
-    'toy (misranking, AURC = 0.062)'
+    'toy (AURC = 0.062)'
     """
 
     coverage: FloatArray
@@ -260,7 +261,7 @@ class RiskCoverageDisplay(Display):
             aurc=area_of_prefixes(count, np.cumsum(profile.loss)),
             band=band,
             mistake_cost=float(costs[1]) if costs.size == 2 else None,
-            loss=re.sub(r"\.0\b", "", name_of_loss(matrix).strip("'")),
+            loss=re.sub(r"\.0\b", "", name_of_loss(matrix)),
             name=name,
         )
 
@@ -274,7 +275,9 @@ class RiskCoverageDisplay(Display):
         **kwargs: Any,
     ) -> None:
         check_choice(kind, "kind", tuple(_Y_LABELS))
-        facts = [self.loss] if self.loss else []
+        # The axis names the loss of a risk, but has no room for a matrix.
+        named = kind != "discordance" and "[" not in self.loss
+        facts = [] if named or not self.loss else [self.loss]
         # The area is that of the risk.
         if self.aurc is not None and kind != "discordance":
             facts.append(f"AURC = {self.aurc:.3f}")
@@ -465,7 +468,8 @@ class ReviewCurveDisplay(Display):
         name : str, default=None
             Name in the legend; ``objective`` by default.
         ax, **kwargs
-            As in ``plot``; and the other options of `review_curve`.
+            As in ``plot``; and the other options of `review_curve`, which may take
+            minutes: ``verbose=1`` prints how far it is.
 
         Raises
         ------

@@ -144,6 +144,12 @@ def put_legend(ax: Axes, columns: int) -> None:
     entries.sort(
         key=lambda entry: isinstance(entry[0], Line2D) and entry[0].get_color() == GREY
     )
+    look: Any = {"borderaxespad": 0.0, "frameon": False}
+    if len(entries) > 4:  # many rows would leave the axes little room
+        look["fontsize"] = "small"
+        inches = 0.9 + 2 * 0.066 * max(len(label) for _, label in entries)
+        wide = 1.25 * ax.get_window_extent().width / ax.figure.dpi
+        columns = max(columns, 1 + (inches <= wide))
     # Leave room for the tick labels and the label of the axis.
     size = float(ax.xaxis.label.get_fontsize()) / 72
     lines = 1 + ax.get_xlabel().count("\n")
@@ -153,8 +159,8 @@ def put_legend(ax: Axes, columns: int) -> None:
         room += max(0.0, max(ends) / ax.figure.dpi - size)
     below = ax.transAxes + ScaledTranslation(0, -room, ax.figure.dpi_scale_trans)
     place: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
-    look: Any = {"borderaxespad": 0.0, "frameon": False, "ncols": columns}
-    ax.legend(*zip(*entries, strict=True), bbox_transform=below, **place, **look)
+    place |= {"bbox_transform": below, "ncols": columns}
+    ax.legend(*zip(*entries, strict=True), **place, **look)
 
 
 def one_line(name: Any) -> str:

@@ -89,7 +89,8 @@ def compare(
         lowest risk. The lower one of the two rankers' own coverages by default.
     loss : {"misranking", "clear_order", "zero_one"} or array-like of shape (3, 3), \
 default=None
-        Loss of both. By default that of the rankers, "misranking" for decisions.
+        Loss of both. By default that of the rankers. Decisions do not know theirs: it
+        is that of the ranker on the other side, and required if both are decisions.
     confidence : float, default=0.95
         Of each interval, in (0, 1).
 
@@ -105,8 +106,8 @@ default=None
     TypeError
         If ``a`` or ``b`` is neither a selective ranker nor decisions.
     ValueError
-        If the rankers have different losses and ``loss`` is None, the decisions are
-        about other pairs or in another order, or there is no pair.
+        If ``loss`` is None and the rankers have different losses or both are decisions,
+        the decisions are about other pairs or in another order, or there is no pair.
 
     See Also
     --------
@@ -144,13 +145,20 @@ default=None
     True
     """
     both = [_decisions(each, X, y, qid) for each in (a, b)]
-    (first, relevance, own), (second, _, other) = both
-    if loss is None and not np.array_equal(own, other):
+    (first, relevance, _), (second, _, _) = both
+    losses = [own for *_, own in both if own is not None] if loss is None else [loss]
+    if not losses:
         raise ValueError(
-            f"a and b must have one loss, got {name_of_loss(own)} and "
-            f"{name_of_loss(other)}: pass loss= to measure both by the same."
+            "loss must be given for decisions about pairs, which do not know theirs, "
+            "got None: pass that of the rankers, such as loss='misranking'."
         )
-    costs = own if loss is None else check_loss(loss)
+    costs = check_loss(losses[0])
+    if not np.array_equal(costs, check_loss(losses[-1])):
+        both_names = " and ".join(name_of_loss(check_loss(each)) for each in losses)
+        raise ValueError(
+            f"a and b must have one loss, got {both_names}: pass loss= to measure "
+            "both by the same."
+        )
     names = ("left", "right", "qid")
     if not all(np.array_equal(getattr(first, n), getattr(second, n)) for n in names):
         raise ValueError(
@@ -187,15 +195,13 @@ default=None
     return Comparison(share, name_of_loss(costs), *found)
 
 
-def _decisions(
-    each: Any, X: Any, y: Any, qid: Any
-) -> tuple[PairDecisions, Any, FloatArray]:
+def _decisions(each: Any, X: Any, y: Any, qid: Any) -> tuple[PairDecisions, Any, Any]:
     """Return decisions about all pairs, the relevance of their rows, and the loss."""
     if isinstance(each, PairDecisions):
-        return each, y, check_loss("misranking")
+        return each, y, None
     check_row_order(X, y=y, qid=qid)
     ranker, X, y, qid = find_ranker(each, X, y, qid, "predict_pairs")
-    loss = check_loss(getattr(ranker, "loss", "misranking"))
+    loss = getattr(ranker, "loss", "misranking")
     return ranker.predict_pairs(X, qid=qid), y, loss
 
 

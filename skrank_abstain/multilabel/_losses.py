@@ -395,22 +395,30 @@ def label_ranks(y_score: ArrayLike) -> IntArray:
     return np.asarray(rankdata(-scores, method="ordinal", axis=1), dtype=np.int64)
 
 
-def check_label_relevance(y: Any, shape: Any, *, every: bool = False) -> FloatArray:
+def check_label_relevance(
+    y: Any, shape: Any, *, every: bool = False, names: Any = None
+) -> FloatArray:
     """Return relevance as `check_label_matrix` does, NaN where it is unknown.
 
-    With ``every``, some value of each label has to be known.
+    With ``every``, some value of each label has to be known. ``names`` of the columns,
+    where they have any, are for the message.
     """
     matrix = check_label_matrix(y, "y", shape, allow_nan=True)
     unknown = np.isnan(matrix)
     # Among other real numbers -1 is a relevance.
     codes = np.array_equal(matrix[~unknown], np.rint(matrix[~unknown]))
     bad = unknown.all(axis=1) | (codes & (matrix == -1).any(axis=1))
-    if bad.any() or (every and unknown.all(axis=0).any()):
+    if bad.any():
         raise ValueError(
             "y must hold NaN, not -1, for unknown labels (0 for irrelevant ones), and "
-            "a known label in each row; to fit, also a known value in each column; got "
+            "a known label in each row; got "
             f"{listed(matrix[bad.argmax()].tolist())} in row {bad.argmax()}. Leave out "
-            "rows and columns of which nothing is known."
+            "rows of which nothing is known."
+        )
+    if every and (empty := np.flatnonzero(unknown.all(axis=0)).tolist()):
+        raise ValueError(
+            "y must hold a known value in each column to fit, got only NaN in column "
+            f"{listed(names[k] if names else k for k in empty)}: leave it out."
         )
     return matrix
 

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
@@ -96,7 +97,7 @@ class MultilabelRanker(Saved, BaseEstimator):
         # NumPy 2.0 writes no NaN among integers, not even where none is missing.
         if hasattr(y, "iloc") and y.isna().to_numpy().any():
             y = y.to_numpy(na_value=np.nan)
-        return check_label_relevance(y, shape, **rules)
+        return check_label_relevance(y, shape, names=self.label_names_, **rules)
 
     def _check_samples(self, X: Any) -> Any:
         check_is_fitted(self, "n_labels_")
@@ -215,8 +216,7 @@ def label_scores(
     """
     model = last_step(estimator)
     # Probabilities first: they place labels that never, or always, occurred.
-    parts = getattr(model, "estimators_", ())
-    is_constant = any(type(part).__name__ == "_ConstantPredictor" for part in parts)
+    is_constant = any(map(_has_constant, (model, *getattr(model, "estimators_", ()))))
     if hasattr(estimator, "predict_proba"):
         proba = estimator.predict_proba(X)
         if isinstance(proba, list):
@@ -247,6 +247,13 @@ def label_scores(
     if names is not None and known is not None:
         scores = scores[:, order_of_labels(known, names)]
     return check_label_matrix(scores, "the estimator's scores", (None, n_labels))
+
+
+def _has_constant(part: Any) -> bool:
+    """Return whether a classifier has a constant for a label, not a score."""
+    if isinstance(part, RidgeClassifier | RidgeClassifierCV):
+        return not np.any(part.coef_, axis=-1).all()
+    return type(part).__name__ == "_ConstantPredictor"
 
 
 def pairwise_logistic_objective(

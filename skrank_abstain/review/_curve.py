@@ -45,6 +45,7 @@ def review_curve(
     reviewer_error: Any = None,
     gold: float = 0.0,
     random_state: Any = None,
+    verbose: int = 0,
 ) -> dict[str, Any]:
     """Return how accurate a ranking gets by the share of its pairs that are answered.
 
@@ -84,6 +85,8 @@ default="pairs"
     random_state : int, RandomState instance or None, default=None
         Draws the answers, their reviewers, gold answers, and pairs for
         ``objective="random"``.
+    verbose : int, default=0
+        Whether to print after each round how many pairs are answered.
 
     Returns
     -------
@@ -110,8 +113,9 @@ default="pairs"
 
     Notes
     -----
-    Some milliseconds per question in a query of 120 items, and one pass over all pairs
-    per round. Holds all pairs in memory.
+    One pass over all pairs per round, and the choice of its questions: ten minutes for
+    the default budgets on 156 queries of 57,434 pairs (one shared core). Fewer rounds
+    or lower budgets take less. Holds all pairs in memory.
 
     Examples
     --------
@@ -169,6 +173,8 @@ default="pairs"
             answers = _answer(new, relevance, rates, noticeable, gold, rng)
             said = np.append(said, answers, axis=0)
             review = _review(review, said, np.array(names), known)
+            if verbose:
+                print(f"[review_curve] {len(said)} of {round(shares[-1] * len(pairs))}")  # noqa: T201
         # The most probable label of each pair, as expected_accuracy counts it.
         proba = review._pair_proba
         tied = np.abs(proba[:, 2] - proba[:, 0]) <= EQUAL

@@ -182,6 +182,16 @@ def test_other_or_reordered_queries_are_refused(qid):
         paired_ratio_test(a, b, "correct", "accepted")
 
 
+@pytest.mark.parametrize("name", ["right", "coverage"])
+def test_names_of_no_totals_are_refused_with_those_that_there_are(name):
+    a = Totals([1, 2, 3], [1, 2, 3], [4, 4, 4])
+    known = f"'correct', 'accepted', 'pairs', got '{name}'"
+    with pytest.raises(ValueError, match=f"part must be one of {known}"):
+        paired_ratio_test(a, a, name, "accepted")
+    with pytest.raises(ValueError, match=f"whole must be one of {known}"):
+        paired_ratio_test(a, a, "correct", name)
+
+
 def test_unequal_coverage_is_warned_of():
     a = Totals([1, 2, 3], [1, 2, 3], [4, 4, 4], coverage=0.5)
     b = Totals([1, 2, 3], [1, 2, 4], [4, 4, 4], coverage=0.53)

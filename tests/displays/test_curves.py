@@ -27,7 +27,7 @@ def test_curve_is_that_of_the_metric():
     np.testing.assert_array_equal(display.line_.get_xdata(), coverage)
     np.testing.assert_array_equal(display.line_.get_ydata(), risk)
     assert display.aurc == aurc_loss(TRUTH, GUESS, RISK)
-    assert display.line_.get_label() == f"misranking, AURC = {display.aurc:.3f}"
+    assert display.line_.get_label() == f"AURC = {display.aurc:.3f}"
     assert "mean misranking loss" in display.ax_.get_ylabel()
 
 
@@ -53,7 +53,7 @@ def test_estimator_and_its_pairs_give_one_curve(ranker, new, decisions, truth):
         np.interp(grid, from_pairs.coverage, from_pairs.selective_risk),
         atol=1e-3,
     )
-    assert from_items.line_.get_label().startswith("BALToR (misranking, AURC = ")
+    assert from_items.line_.get_label().startswith("BALToR (AURC = ")
 
 
 def test_references_bound_what_a_model_can_do():
@@ -76,16 +76,41 @@ def test_references_are_named_once():
             TRUTH, GUESS, RISK, reference=True, name=name, ax=ax
         )
     names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert [name[:5] for name in names] == ["a (mi", "b (mi", "rando", "oracl"]
+    assert [name[:5] for name in names] == ["a (AU", "b (AU", "rando", "oracl"]
 
 
 SWAPS = [[0, 0.5, 1], [1, 0, 1], [1, 0.5, 0]]
 
 
-def test_the_loss_stands_in_axis_and_legend():
+def test_the_numbers_of_a_loss_stand_in_the_legend():
     display = RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK, loss=SWAPS)
     assert "mean own loss" in display.ax_.get_ylabel()
     assert "[[0, 0.5, 1], [1, 0, 1], [1, 0.5, 0]], AURC" in display.line_.get_label()
+
+
+@pytest.mark.parametrize("kind", ["risk", "accuracy", "discordance"])
+@pytest.mark.parametrize("n_curves", [1, 2, 8])
+@pytest.mark.parametrize("half", [False, True])
+def test_the_label_of_the_axis_lies_in_the_figure(kind, n_curves, half):
+    size = {"figsize": (10, 4)} if half else {"figsize": (6.4, 4.8)}
+    figure, axes = plt.subplots(
+        1, 1 + half, layout="constrained", squeeze=False, **size
+    )
+    for ax in axes[0]:
+        for k in range(n_curves):
+            RiskCoverageDisplay.from_predictions(
+                TRUTH, GUESS, RISK, loss="clear_order", kind=kind, name=f"{k}", ax=ax
+            )
+    figure.canvas.draw()
+    for ax in axes[0]:
+        assert ("mean clear_order loss" in ax.get_ylabel()) == (kind != "discordance")
+        for box in (ax.yaxis.label, ax.get_legend()):
+            found = box.get_window_extent()
+            assert min(found.x0, found.y0) >= 0
+            assert (found.p1 <= figure.bbox.p1).all()
+        # The legend takes less than half of the figure.
+        height = ax.get_legend().get_window_extent().height
+        assert height < 0.4 * figure.bbox.height
 
 
 @pytest.mark.parametrize("options", [{"loss": "zero_one"}, {"kind": "accuracy"}])
@@ -225,7 +250,7 @@ def test_discordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, tr
         [*TRUTH, 1], [*GUESS, 0], [*RISK, 0.5], kind="discordance", reference=True
     )
     np.testing.assert_allclose(display.line_.get_ydata(), [0, 0, 1 / 3, 1.5 / 4])
-    assert "discordance, lower is better" in display.ax_.get_ylabel()
+    assert "pairs, lower is better" in display.ax_.get_ylabel()
     (random,) = display.reference_
     assert random.get_ydata().tolist() == [1.5 / 4, 1.5 / 4]
     from_items = RiskCoverageDisplay.from_estimator(

@@ -56,7 +56,7 @@ def test_numbers_are_those_of_the_pairs(a, b, new):
     found = compare(a, b, **items(new))
     one, two = (pairs_of(each, new) for each in (a, b))
     assert found.coverage == min(one.coverage, two.coverage)
-    assert found.loss == "'misranking'"
+    assert found.loss == "misranking"
     truth = pair_labels(new.target, one.left, one.right)
     for name, pairs in (("a", one), ("b", two)):
         area = aurc_loss(truth, pairs.label, pairs.risk)
@@ -81,7 +81,9 @@ def test_numbers_are_those_of_the_pairs(a, b, new):
 
 def test_decisions_are_compared_like_the_rankers_that_made_them(a, b, new):
     made = (pairs_of(each, new) for each in (a, b))
-    assert compare(*made, y=new.target) == compare(a, b, **items(new))
+    assert compare(*made, y=new.target, loss="misranking") == compare(
+        a, b, **items(new)
+    )
 
 
 def test_at_full_coverage_it_is_the_paired_test_of_ratios(a, b, new):
@@ -119,7 +121,7 @@ def test_leaving_out_groups_of_queries_is_as_wide():
         for column in (pairs.label == -truth, np.ones(left.size))
     ]
     expected = ratio_difference(*tables)
-    found = compare(one, two, y=y, coverage=1.0).risk
+    found = compare(one, two, y=y, loss="misranking", coverage=1.0).risk
     assert found.difference == pytest.approx(expected.difference)
     assert found.high - found.low == pytest.approx(
         expected.high - expected.low, rel=0.1
@@ -135,7 +137,7 @@ def test_equal_risks_count_in_random_order():
         risk=np.array([0.3, 0.3]),
     )
     better = replace(pairs, risk=np.array([0.1, 0.3]))
-    found = compare(pairs, better, y=[1, 0, 0, 1], coverage=0.5)
+    found = compare(pairs, better, y=[1, 0, 0, 1], loss="zero_one", coverage=0.5)
     assert found.risk[:3] == (0.5, 0.0, 0.5)
     assert found.discordance[:3] == (0.5, 0.0, 0.5)
 
@@ -159,7 +161,10 @@ def test_pairs_of_novel_items_come_last(a, new):
     marked = pairs.leaving_out(strange)
     last = replace(pairs, risk=np.where(marked.novel, 9.0, pairs.risk))
     last = replace(last, accepted=marked.accepted)
-    assert compare(pairs, marked, y=new.target) == compare(pairs, last, y=new.target)
+    marked, last = (
+        compare(pairs, each, y=new.target, loss="zero_one") for each in (marked, last)
+    )
+    assert marked == last
 
 
 def test_items_that_are_far_apart_come_first_where_there_is_no_risk(new):
@@ -176,20 +181,32 @@ def test_two_losses_are_refused_unless_one_is_named(a, new):
     other = fit(0, loss="zero_one")
     with pytest.raises(
         ValueError,
-        match="a and b must have one loss, got 'misranking' and 'zero_one': pass loss=",
+        match="a and b must have one loss, got misranking and zero_one: pass loss=",
     ):
         compare(a, other, **items(new))
     found = compare(a, other, **items(new), loss="zero_one")
-    assert found.loss == "'zero_one'"
+    assert found.loss == "zero_one"
+
+
+def test_decisions_take_the_loss_of_the_ranker_beside_them(a, new):
+    other = fit(0, loss="zero_one")
+    pairs = pairs_of(other, new)
+    for both in ((other, pairs), (pairs, other)):
+        found = compare(*both, **items(new))
+        assert found.loss == "zero_one"
+        assert found.aurc.difference == 0
+    with pytest.raises(ValueError, match=r"loss must be given for decisions .* None"):
+        compare(pairs, pairs, y=new.target)
+    assert compare(pairs, pairs, y=new.target, loss="zero_one").loss == "zero_one"
 
 
 def test_other_pairs_are_refused(a, b, new):
     one, two = (pairs_of(each, new) for each in (a, b))
     for wrong in (two.take(slice(1, None)), two.take(slice(None, None, -1))):
         with pytest.raises(ValueError, match="b must decide the same pairs as a, in"):
-            compare(one, wrong, y=new.target)
+            compare(one, wrong, y=new.target, loss="zero_one")
     with pytest.raises(ValueError, match="at least one pair, got none"):
-        compare(one.take(slice(0)), two.take(slice(0)), y=new.target)
+        compare(*(each.take(slice(0)) for each in (one, two)), y=[], loss="zero_one")
 
 
 def test_what_is_refused(a, b, new):

@@ -11,10 +11,10 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -184,6 +184,23 @@ def test_scores_of_classifiers_with_a_list_of_probabilities(data):
     assert (scores[:, 2] == 1).all()
     with pytest.raises(ValueError, match="scores must have 4 labels"):
         label_scores(forest, X, 4)
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+@pytest.mark.parametrize("value", [0, 1])
+@pytest.mark.parametrize(
+    "model",
+    [RidgeClassifier(), ClassifierChain(RidgeClassifier())],
+    ids=["ridge", "chain"],
+)
+def test_constants_of_labels_without_two_classes_are_no_scores(model, value, fitted):
+    X, y = make_multilabel_classification(60, n_classes=4, random_state=0)
+    estimator = clone(model).fit(X, y) if fitted else clone(model)
+    assert SelectiveMultilabelRanker(estimator).fit(X, y).n_labels_ == 4
+    y[:, 2] = value
+    estimator = clone(model).fit(X, y) if fitted else clone(model)
+    with pytest.raises(TypeError, match="no label that never or always occurs in trai"):
+        SelectiveMultilabelRanker(estimator).fit(X, y)
 
 
 def test_unfitted_rankers_say_so(data):

@@ -85,6 +85,17 @@ def test_same_seed_same_curve():
     assert made(0) != made(1)
 
 
+def test_progress_is_printed_after_each_round(capsys):
+    options = {**named(*ITEMS), "budgets": [0.05], "rounds": 2}
+    silent = review_curve(RANKER, **options, random_state=0)
+    assert capsys.readouterr().out == ""
+    loud = review_curve(RANKER, **options, random_state=0, verbose=1)
+    assert np.array_equal(loud["accuracy"], silent["accuracy"])
+    *_, last = capsys.readouterr().out.splitlines()
+    n = round(0.05 * N_PAIRS)
+    assert last == f"[review_curve] {n} of {n}"
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* cannot be told apart by their answers")
 def test_more_reviewers_are_told_apart():

@@ -162,7 +162,7 @@ def test_a_certified_loss_is_named_and_says_what_a_coin_has(calibration):
     coin = (totals.coin_loss / totals.pairs).mean()
     for max_risk in (coin - 1e-6, coin + 1e-6):
         text = promised(CertifiedRisk(max_risk, bound="loss"))
-        assert "(loss 'zero_one'" in text
+        assert "(loss zero_one)" in text
         assert f"a coin that orders every certification pair has {coin:.4f}" in text
         assert ("A COIN KEEPS THIS BOUND" in text) == (max_risk > coin)
     assert "A COIN" not in promised(CertifiedRisk(0.4))
