@@ -145,11 +145,10 @@ def put_legend(ax: Axes, columns: int) -> None:
         key=lambda entry: isinstance(entry[0], Line2D) and entry[0].get_color() == GREY
     )
     look: Any = {"borderaxespad": 0.0, "frameon": False}
-    if len(entries) > 4:  # many rows would leave the axes little room
+    if len(entries) > 4 and columns == 1:  # many rows would leave the axes little room
         look["fontsize"] = "small"
-        inches = 0.9 + 2 * 0.066 * max(len(label) for _, label in entries)
-        wide = 1.25 * ax.get_window_extent().width / ax.figure.dpi
-        columns = max(columns, 1 + (inches <= wide))
+        letters = 9.5 * ax.get_window_extent().width / ax.figure.dpi - 7
+        columns += max(len(label) for _, label in entries) <= letters
     # Leave room for the tick labels and the label of the axis.
     size = float(ax.xaxis.label.get_fontsize()) / 72
     lines = 1 + ax.get_xlabel().count("\n")

@@ -146,19 +146,14 @@ default=None
     """
     both = [_decisions(each, X, y, qid) for each in (a, b)]
     (first, relevance, _), (second, _, _) = both
-    losses = [own for *_, own in both if own is not None] if loss is None else [loss]
-    if not losses:
+    known = [own for *_, own in both if own is not None] if loss is None else [loss]
+    losses = {name_of_loss(matrix): matrix for matrix in map(check_loss, known)}
+    if len(losses) != 1:
         raise ValueError(
-            "loss must be given for decisions about pairs, which do not know theirs, "
-            "got None: pass that of the rankers, such as loss='misranking'."
+            "a and b must have one loss, which decisions do not know, got "
+            f"{' and '.join(losses) or None}: pass loss= to measure both by the same."
         )
-    costs = check_loss(losses[0])
-    if not np.array_equal(costs, check_loss(losses[-1])):
-        both_names = " and ".join(name_of_loss(check_loss(each)) for each in losses)
-        raise ValueError(
-            f"a and b must have one loss, got {both_names}: pass loss= to measure "
-            "both by the same."
-        )
+    (costs,) = losses.values()
     names = ("left", "right", "qid")
     if not all(np.array_equal(getattr(first, n), getattr(second, n)) for n in names):
         raise ValueError(
