@@ -227,7 +227,10 @@ class Reader(NamedTuple):
             )
         rows = rows_of(partition, label=self.label, qid=self.qid, features=features)
         if rows[1] is None:
-            raise ValueError("label must name the column of the relevance, got None.")
+            raise ValueError(
+                "label must name the column of the relevance, and a tuple (X, y, qid) "
+                "hold y, got None."
+            )
         return rows
 
 

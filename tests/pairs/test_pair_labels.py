@@ -83,7 +83,9 @@ def test_words_that_mean_their_opposite_warn(labels):
 
 
 def test_numbers_may_be_turned_around():
-    assert read_pair_labels([1, 0, -1], (1, 0, -1)).tolist() == [-1, 0, 1]
+    with pytest.warns(UserWarning, match="usual meaning, reverse labels"):
+        turned = read_pair_labels([1, 0, -1], (1, 0, -1))
+    assert turned.tolist() == [-1, 0, 1]
 
 
 A, B = ["A", "B", "B"], ["B", "A", "C"]

@@ -315,7 +315,7 @@ def test_names_that_a_library_might_have_made_up_are_names_where_a_frame_has_the
     ("names", "error", "match"),
     [
         ({"label": "y"}, ValueError, "without qid all rows are one|X has 5 features"),
-        ({"qid": "q"}, ValueError, "requires y to be passed|X has 5 features"),
+        ({"qid": "q"}, ValueError, "label must name the column|X has 5 features"),
         ({"label": ["y"], "qid": "q"}, TypeError, "label must be the name .* list"),
         ({"label": pd.Series([1]), "qid": "q"}, TypeError, "name .* got a Series"),
     ],

@@ -102,7 +102,7 @@ def test_other_columns():
 
 def test_no_label():
     X, _, qid = labelled(20, seed=0)
-    with pytest.raises(ValueError, match=r"^partition 0: BALToR requires y "):
+    with pytest.raises(ValueError, match=r"^partition 0: label must .* and a tuple \(X, y, qid\) hold y"):
         calibrate(BALToR(MODEL), [(X, None, qid)])
 
 

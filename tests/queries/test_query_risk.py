@@ -239,6 +239,7 @@ def test_tuning_queries_need_a_relevant_item(model):
         QueryRiskRanker(model, max_risk=0.5).fit(X, y, qid=qid)
 
 
+@pytest.mark.filterwarnings("ignore:270 of 400 rows have a qid of their own")
 def test_lists_of_one_item_are_accepted_together(model):
     X, y, qid = draw_queries(60, 3)
     qid = np.where(qid < 40, 1000 + np.arange(qid.size), qid)
