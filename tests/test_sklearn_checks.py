@@ -29,6 +29,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:No threshold could be certified:UserWarning",
     "ignore:All items have the same relevance:UserWarning",
     "ignore:column 0 of X equals y:UserWarning",
+    "ignore:alpha=0.6 promises something:UserWarning",
     "ignore::sklearn.exceptions.UndefinedMetricWarning",
 )
 

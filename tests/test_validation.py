@@ -46,7 +46,7 @@ VALUES = [
     # A == A.T is not the symmetry that is asked for.
     (lambda: check_loss([[0, 1, 2], [1, 0, 3], [2, 3, 0]]),
      r"mirror-symmetric, loss\[i, j\] == loss\[2 - i, 2 - j\]"),
-    (lambda: check_vector(3.0, "y"), r"y must be a 1d array, got shape \(\)"),
+    (lambda: check_vector(3.0, "y"), r"y must be a 1d array, got 3.0"),
     (lambda: check_vector(np.zeros((2, 2)), "y"),
      r"y must be a 1d array, got shape \(2, 2\)"),
     (lambda: check_vector([1, 2], "y", 3),

@@ -423,7 +423,7 @@ class Ranking(Table):
     def __len__(self) -> int:
         return int(self.place.shape[0])
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[RankedItem]:
         columns = self._columns().values()
         yield from map(self._record._make, python_rows(columns, len(self)))
 

@@ -307,6 +307,7 @@ def test_predicted_ties_are_never_merged():
         FirstColumn().fit(None, None), tie_model=BradleyTerry(calibration="counts")
     ).fit([[0.0], [1.55], [3.1]], [0, 1, 2])
     ranker._region = type(ranker._region)(0.35, 1.5949, 2.9216, 1e-12, crossing=2.2824)
+    ranker.threshold_ = 0.35
     X = np.array([[0.0], [1.55], [3.1]])
     decisions = ranker.predict_pairs(X)
     assert decisions.accepted.all()

@@ -66,6 +66,11 @@ def moved(attribute):
     return plant
 
 
+def decides_more(estimator):
+    estimator.threshold_ += 0.125
+    estimator._region = replace(estimator._region, risk=estimator.threshold_)
+
+
 DEFECTS = {
     laws.answers_are_finite: wrapped("predict", lambda s: s * np.nan),
     laws.probabilities_sum_to_one: wrapped(
@@ -102,7 +107,7 @@ DEFECTS = {
         "operating_points", lambda points: [p._replace(threshold=9.0) for p in points]
     ),
     laws.a_pickle_answers_alike: lambda e: setattr(e, "estimator_", Forgetful()),
-    laws.a_clone_answers_alike: moved("threshold_"),
+    laws.a_clone_answers_alike: decides_more,
     laws.another_threshold_is_a_refit: wrapped(
         "at_coverage", lambda ranker: ranker.set_params(coverage=0.9)
     ),

@@ -104,7 +104,7 @@ def test_no_label():
     X, _, qid = labelled(20, seed=0)
     with pytest.raises(
         ValueError,
-        match="^partition 0: label must .* hold y",
+        match=r"^partition 0: label must .* hold y",
     ):
         calibrate(BALToR(MODEL), [(X, None, qid)])
 

@@ -275,7 +275,7 @@ def test_predict_only_objects():
     for values, message in (
         ([1.0, np.nan], "scores must be finite, got NaN"),
         ([1.0], "one value per item"),
-        (np.ones((2, 3)), "scores must be a 1d array"),
+        (np.ones((2, 3)), "one score for each row, got 3 from PredictOnly"),
         (["a", "b"], "scores must hold numbers"),
     ):
         with pytest.raises(ValueError, match=message):
