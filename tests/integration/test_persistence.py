@@ -179,6 +179,7 @@ def test_parameters_of_the_model_reach_no_fitted_ranker(library, items):
     np.testing.assert_array_equal(ranker.predict(items.frame), scores)
 
 
+@pytest.mark.filterwarnings("ignore:Parameters were set after fit")
 def test_set_params_changes_no_fitted_classifier(library, trained, comparisons):
     X, y = comparisons
     classifier = PairwiseRankerClassifier(trained(library), coverage=0.6).fit(X, y)

@@ -38,6 +38,9 @@ from skrank_abstain.metrics import (
 )
 from skrank_abstain.pairs import pair_labels
 
+#: Few queries cannot promise more.
+pytestmark = pytest.mark.filterwarnings("ignore:confidence=0.5 promises something")
+
 SCORERS = {
     "selective_accuracy_scorer": selective_accuracy_scorer,
     "selective_auc_scorer": selective_auc_scorer,
