@@ -242,7 +242,7 @@ def covered(n_draws, n_queries, quantity):
             accepted = risk <= np.quantile(risk, 0.7)
             label = np.sign(gap).astype(int)
             made.append(PairDecisions(left, right, qid[left], label, accepted, risk))
-        found = getattr(compare(*made, y=y), quantity)
+        found = getattr(compare(*made, y=y, loss="misranking"), quantity)
         held += found.low <= 0 <= found.high
     return held / n_draws
 
