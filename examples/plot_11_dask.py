@@ -52,7 +52,7 @@ train, past, new = (
 # -----
 # LightGBM takes a query that lies in two partitions without a word, so look before.
 # What it does say is how its workers find each other.
-check_partitions(train, "query")
+check_partitions(train, qid="query")
 sizes = train.map_partitions(
     lambda part: part.groupby("query", sort=False).size().reset_index(drop=True),
     meta=pd.Series(dtype=np.int64),
