@@ -15,6 +15,7 @@ import json
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -180,8 +181,9 @@ def rows_of(library: str, fold: Any, smoke: bool) -> Iterator[dict[str, Any]]:
     for name, (model, fit_seconds) in models.items():
         predict_seconds = 0.0
         if "served" not in name:
-            inputs = (test.data, test.qid) if "ensemble" in name else (test.data,)
-            _, predict_seconds = timed(model.predict, *inputs, times=5)
+            options = {"qid": test.qid} if "ensemble" in name else {}
+            predict = partial(model.predict, test.data, **options)
+            _, predict_seconds = timed(predict, times=5)
         for suffix, tie_model in TIE_MODELS.items():
             if suffix and name in WITHOUT_FEATURES:
                 continue

@@ -329,7 +329,9 @@ def all_mutants(base: Path, rooms: Iterable[str]) -> list[Mutant]:
     files = [
         str(path.relative_to(base))
         for room in rooms
-        for path in sorted((base / PACKAGE / room).glob("*.py"))
+        # A room is a folder, or one file.
+        for path in sorted((base / PACKAGE).glob(f"{room}/*.py"))
+        or [base / PACKAGE / f"{room}.py"]
     ]
     return [mutant for file in files for mutant in Source(base, file).mutants()]
 
