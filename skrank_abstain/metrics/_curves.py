@@ -145,10 +145,9 @@ def aurc_loss(
         Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         The area of all pairs in one order, or the mean of the queries' areas.
-    loss : {"misranking", "clear_order", "zero_one"} or array-like of shape (3, 3), \
-default="misranking"
-        Cost of a prediction, rows predicted, columns true, order -1, 0, +1. The
-        default is that of the rankers; the papers have "zero_one".
+    loss : str or array-like of shape (3, 3), default="misranking"
+        "misranking", the rankers' default, "clear_order", "zero_one", which the papers
+        have, or the cost of a prediction: rows predicted, columns true, order -1, 0, 1.
     interval : {None, "bootstrap"}, default=None
         How to make a confidence interval over queries, see `Estimate`.
     confidence, n_resamples, random_state : float, int, None or RandomState
