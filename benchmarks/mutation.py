@@ -130,8 +130,7 @@ class Tests:
         # Fixtures and caches run once and serve all tests of their file.
         files = {test.partition("::")[0] for test in exact}
         tests = [test for test in self.seconds if test.partition("::")[0] in files]
-        room, name = Path(mutant.file).parts[1:]
-        near = f"tests/{room.strip('_')}/"
+        near, name = f"tests/{room_of(mutant.file)}/", Path(mutant.file).name
         if not tests:  # run on import, or in a process of its own
             tests = [test for test in self.seconds if test.startswith(near)]
         own = f"{near}test_{re.split(r'[_.]', name.strip('_'))[0]}"
@@ -238,7 +237,7 @@ def judge(mutant: Mutant, tests: Tests, folder: Path, limit: float) -> dict[str,
         if left < 0:
             break
         chosen.append(test)
-    room = f"tests/{Path(mutant.file).parts[1].strip('_')}/"
+    room = f"tests/{room_of(mutant.file)}/"
     near = [test for test in chosen if test.startswith(room)]
     far = [test for test in chosen if not test.startswith(room)]
     result = {**mutant._asdict(), "tests": len(chosen), "verdict": "survived"}
@@ -325,6 +324,11 @@ def pytest_sessionfinish(session: Any) -> None:
         Path(path).write_text(json.dumps(_durations))
 
 
+def room_of(file: str) -> str:
+    """Return the room of a file of the package: its folder, or its own name."""
+    return Path(file).parts[1].removesuffix(".py").strip("_")
+
+
 def all_mutants(base: Path, rooms: Iterable[str]) -> list[Mutant]:
     files = [
         str(path.relative_to(base))
@@ -355,9 +359,9 @@ def prepare(base: Path, tests: list[str]) -> None:
 def print_results(results: list[dict[str, Any]]) -> dict[str, Any]:
     table = {}
     print(f"\n{'room':15}{'drawn':>7}{'killed':>8}{'survived':>10}")
-    for room in [*sorted({Path(r["file"]).parts[1] for r in results}), "all"]:
+    for room in [*sorted({room_of(r["file"]) for r in results}), "all"]:
         verdicts = Counter(
-            r["verdict"] for r in results if room in ("all", Path(r["file"]).parts[1])
+            r["verdict"] for r in results if room in ("all", room_of(r["file"]))
         )
         n, killed, survived = (
             verdicts.total(),
