@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
-from skrank_abstain.partitions._rows import (
+
+from skrank_abstain.partitions import check_partitions
+from skrank_abstain.partitions._engines import (
     find_split_query,
     require_columns,
     rows_of,
     runs_of,
 )
-
-from skrank_abstain.partitions import check_partitions
 
 DATA = {"a": [1.0, 2.0], "q": ["u", "v"], "y": [0, 3], "b": [5, 6]}
 
