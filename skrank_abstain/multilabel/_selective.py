@@ -393,8 +393,18 @@ default="misranking"
         -------
         ranker : SelectiveMultilabelRanker
             As ``at_coverage`` returns it.
+
+        Raises
+        ------
+        ValueError
+            If ``coverage_guarantee`` is set: a price promises no coverage.
         """
         check_is_fitted(self, "selective_ranker_")
+        if self.coverage_guarantee is not None:
+            raise ValueError(
+                "coverage_guarantee must be None for at_cost, got "
+                f"{self.coverage_guarantee!r}: a price promises no coverage."
+            )
         other = copy.copy(self)
         other.cost = cost
         other._take(self.selective_ranker_.at_cost(cost))

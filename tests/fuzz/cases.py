@@ -261,7 +261,7 @@ def moves(case, method):
     rule = str(case.recipe.get("rule", case.recipe.get("target", "")))
     if "Certified" in rule or "max_risk" in rule:
         return method == "at_risk"
-    if case.subject.data is pair_rows or "Guaranteed" in rule:
+    if case.subject.data is pair_rows or "uarantee" in rule:
         return method == "at_coverage"
     # A certificate needs queries that did not fit the tie model.
     certifies = method == "at_risk" and "max_risk" not in case.recipe

@@ -448,3 +448,11 @@ def test_places_among_all_labels_need_all_labels(partly):
     ranker = ThresholdDecompositionRanker(LogisticRegression(), thresholds="rank")
     with pytest.raises(ValueError, match="y with thresholds='rank' must be finite"):
         ranker.fit(*partly)
+
+
+def test_a_price_promises_no_coverage():
+    data = make_multilabel_classification(200, n_classes=4, random_state=0)
+    model = ThresholdDecompositionRanker(LogisticRegression())
+    ranker = SelectiveMultilabelRanker(model, coverage_guarantee="hierarchical")
+    with pytest.raises(ValueError, match="coverage_guarantee must be None for at_cost"):
+        ranker.set_params(random_state=0).fit(*data).at_cost(0.2)
