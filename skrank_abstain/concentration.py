@@ -699,14 +699,21 @@ def certify_risk(
 def check_chance(value: Any, name: str) -> float:
     """Return a probability of failure, or a ``confidence``; warn if it seems turned."""
     chance = check_fraction(value, name)
-    kept = chance if name == "confidence" else 1 - chance
-    if kept <= 1 - _MOST_DELTA:
-        warn_user(
-            f"{name}={chance:.3g} promises something with a probability of at least "
-            f"{kept:.3g} only. If it was meant the other way round, pass "
-            f"{name}={1 - chance:.3g}."
-        )
+    for doubt in doubts_of_chance(chance, name):
+        warn_user(doubt)
     return chance
+
+
+def doubts_of_chance(chance: float, name: str) -> list[str]:
+    """Say that a probability seems turned, if it does."""
+    kept = chance if name == "confidence" else 1 - chance
+    if kept > 1 - _MOST_DELTA:
+        return []
+    return [
+        f"{name}={chance:.3g} promises something with a probability of at least "
+        f"{kept:.3g} only. If it was meant the other way round, pass "
+        f"{name}={1 - chance:.3g}."
+    ]
 
 
 def advise_on_certification(

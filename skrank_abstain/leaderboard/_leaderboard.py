@@ -15,6 +15,7 @@ from skrank_abstain._saving import Saved, all_or_nothing
 from skrank_abstain._validation import (
     check_choice,
     check_finite,
+    check_fraction,
     check_positive,
     check_positive_int,
     check_vector,
@@ -22,7 +23,6 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.concentration import check_chance
 from skrank_abstain.leaderboard._evidence import (
     Evidence,
     Fragility,
@@ -396,7 +396,7 @@ class Leaderboard(Saved, BaseEstimator):
         return self
 
     def _checked_options(self) -> tuple[float, str, str, int]:
-        confidence = check_chance(self.confidence, "confidence")
+        confidence = check_fraction(self.confidence, "confidence")
         check_choice(self.ties, "ties", tuple(VOTE_MODELS))
         check_choice(self.control, "control", ("familywise", "fdr"))
         check_choice(self.looks, "looks", ("once", "any"))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank_abstain._validation import listed
+from skrank_abstain.concentration import doubts_of_chance
 from skrank_abstain.leaderboard._evidence import Evidence, VoteEvidence
 from skrank_abstain.leaderboard._fit import LAPSES
 from skrank_abstain.leaderboard._standings import (
@@ -104,7 +105,7 @@ def _by_category(board: Any) -> Section:
 
 def notes_on(evidence: Evidence) -> list[str]:
     """Return warnings about what the votes, or queries, leave unknown."""
-    notes = []
+    notes = doubts_of_chance(evidence.confidence, "confidence")
     # All flips of so many signs, of which one and its opposite were seen.
     least = 1 + int(np.ceil(-np.log2(1 - evidence.confidence)))
     number = float(np.max(evidence.degrees)) + 1

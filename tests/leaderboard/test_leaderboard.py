@@ -882,3 +882,11 @@ def test_places_that_do_not_fit_into_memory_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="Strengths and probabilities need no pairs"):
         board.ranking()
     assert board.predict_proba([0], [1]).shape == (1, 3)
+
+
+def test_a_confidence_that_seems_turned_is_on_the_page():
+    votes = [{"left": "Ada", "right": "Bly", "label": k} for k in ["left", "right"] * 9]
+    with pytest.warns(UserWarning, match=r"confidence=0\.05 promises .* pass confid"):
+        board = Leaderboard(confidence=0.05).fit(votes)
+    page = str(board.report()).split("## Warnings")[1]
+    assert "\n- confidence=0.05 promises something with a probability of" in page
