@@ -117,7 +117,7 @@ def check_real(
     ValueError
         If it lies outside the interval.
     """
-    # Without bounds NaN is a value, as in zero_division=nan.
+    # Without bounds only the type is checked: the caller knows what may come.
     unbounded = low == -np.inf and high == np.inf and include_low and include_high
     ends = "[" if include_low else "(", "]" if include_high else ")"
     interval = "" if unbounded else f"in {ends[0]}{low:g}, {high:g}{ends[1]}"
