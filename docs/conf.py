@@ -60,6 +60,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "write_computation_times": False,
+    "thumbnail_size": (600, 420),
     "min_reported_time": 60,  # they differ from machine to machine
 }
 
