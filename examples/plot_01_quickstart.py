@@ -85,7 +85,7 @@ print(f"{'asked for':>10} {'decided':>9} {'wrong order':>13} {'95 % interval':>1
 table = []
 for coverage in (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3):
     totals = ranker.at_coverage(coverage).evaluate(X[later], y[later], qid=day[later])
-    wrong, low, high = totals.discordance_interval()
+    wrong, low, high = totals.discordance_interval("pairs")
     table.append((coverage, totals.coverage, wrong))
     between = f"{low:.1%} to {high:.1%}"
     print(f"{coverage:>10.0%} {totals.coverage:>9.1%} {wrong:>13.1%} {between:>18}")

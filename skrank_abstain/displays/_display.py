@@ -242,8 +242,9 @@ class Display(Table):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default. The legend is below the axes; a
-            figure with ``layout="constrained"`` leaves room for it.
+            Axes to draw on; a new figure by default. The legend is below the axes: a
+            figure without a layout of its own gets ``layout="constrained"``, which
+            leaves room for it.
         name : str, default=None
             Name in the legend, or title, instead of ``self.name``.
         **kwargs
@@ -257,6 +258,9 @@ class Display(Table):
         if not isinstance(ax, plt.Axes):
             raise TypeError(f"ax must be one matplotlib Axes or None, got {shown(ax)}.")
         self.ax_, self.figure_ = ax, ax.figure
+        if ax.figure.get_layout_engine() is None:
+            # Of a subfigure, the whole.
+            ax.figure.figure.set_layout_engine("constrained")
         self._draw(self.name if name is None else name, **kwargs)
         put_legend(self.ax_, self.legend_columns)
         return self

@@ -320,7 +320,7 @@ class PairDecider(ModelWrapper):
         -------
         totals : PairTotals
             Pairs, accepted pairs, correct ones and more, each of shape (n_queries,).
-            ``totals.discordance_interval()``: of the accepted pairs that truly differ,
+            ``totals.discordance_interval("pairs")``: of the accepted pairs that differ,
             the share in the wrong order, with an interval (a coin has .5);
             ``totals.coverage``, ``selective_risk``, its ``yardstick``, ``accuracy`` and
             ``concordance`` pool them, too. With ``groups`` the same of each group, or

@@ -421,6 +421,11 @@ class CertifiedRisk(Rule):
         besides = ""
         if self.bound == "loss" and np.array_equal(calibration.loss, ZERO_ONE_LOSS):
             besides = " If only a wrong order is an error, pass loss='misranking'."
+        if most is not None:
+            besides += (
+                f" By pairs, a query of {self.largest_query} items outweighs many "
+                "small ones: leave large ones to people, with a smaller largest_query."
+            )
         hint = advise_on_certification(
             max_risk, self.delta, counts, tuned, besides=besides
         )

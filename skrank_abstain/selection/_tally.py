@@ -164,7 +164,7 @@ class PairTotals(Table):
             f"PairTotals(n_queries={self.pairs.size}, pairs={self.pairs.sum():g}, "
             f"answered_order={self.answered_order.sum():g}, "
             f"answered_tie={self.answered_tie.sum():g}, "
-            f"correct={self.correct.sum():g}, ...)"
+            f"misranked={self.misranked.sum():g}, ...)"
         )
 
     @property
@@ -179,8 +179,11 @@ class PairTotals(Table):
 
     @property
     def accuracy(self) -> float:
-        """Share of correct labels among accepted pairs; NaN without any."""
-        return _ratio(self.correct, self.accepted)
+        """One minus the selective risk; NaN without accepted pairs.
+
+        Under the zero-one loss the share of correct labels, as in the papers.
+        """
+        return 1 - self.selective_risk
 
     @property
     def misranking_rate(self) -> float:
@@ -239,16 +242,17 @@ class PairTotals(Table):
         return _ratio(self.ordered + (differ - self.unlike) / 2, differ)
 
     def discordance_interval(
-        self, weighting: str = "pairs", *, confidence: float = 0.95
+        self, weighting: str, *, confidence: float = 0.95
     ) -> tuple[float, float, float]:
         """Return the discordance and an interval over queries.
 
         Parameters
         ----------
-        weighting : {"pairs", "queries"}, default="pairs"
-            What counts alike. A certificate counts queries, unless it was asked for
-            another weighting: E[w / D] / E[d / D], d the accepted ones of the D pairs
-            of a query that differ, and w those in the wrong order.
+        weighting : {"pairs", "queries"}
+            What counts alike; the two may be far apart. A certificate counts queries,
+            unless it was asked for another weighting: E[w / D] / E[d / D], d the
+            accepted ones of the D pairs of a query that differ, and w those in the
+            wrong order. A query that decides more of its pairs weighs more in it.
         confidence : float, default=0.95
             In (0, 1).
 

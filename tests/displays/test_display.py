@@ -121,7 +121,7 @@ def test_plot_can_be_called_again(cls):
 @pytest.mark.parametrize("cls", PREDICTIONS)
 @pytest.mark.parametrize("size", [(3, 3), (5, 4), (9, 7)])
 def test_legend_stands_below_the_axes_and_inside_the_figure(cls, size, ranker, new):
-    figure, ax = plt.subplots(figsize=size, layout="constrained")
+    figure, ax = plt.subplots(figsize=size)
     options = {"top_k": 2} if cls is RankIntervalDisplay else {"name": "ours"}
     draw(cls, ranker, new, ax=ax, **options)
     figure.canvas.draw()
@@ -134,6 +134,7 @@ def test_legend_stands_below_the_axes_and_inside_the_figure(cls, size, ranker, n
     if size != (3, 3):
         box = ax.get_window_extent()
         assert label.width <= box.width
+        assert ax.yaxis.label.get_window_extent().x0 >= 0
         assert ax.yaxis.label.get_window_extent().height <= box.height
 
 

@@ -130,13 +130,13 @@ def test_totals_say_what_they_hold(data):
     X, y, qid = data
     ranker = BALToR(FirstColumn().fit(None, None), coverage=1.0).fit(X, y, qid=qid)
     totals = ranker.evaluate(X, y, qid=qid)
-    n_pairs, n_correct = totals.pairs.sum(), totals.correct.sum()
+    n_pairs, n_wrong = totals.pairs.sum(), totals.misranked.sum()
     decisions = ranker.predict_pairs(X, qid=qid)
     orders, ties = decisions.decided_order.sum(), decisions.decided_tie.sum()
     assert (totals.answered_order.sum(), totals.answered_tie.sum()) == (orders, ties)
     assert repr(totals) == (
         f"PairTotals(n_queries=50, pairs={n_pairs:g}, answered_order={orders:g}, "
-        f"answered_tie={ties:g}, correct={n_correct:g}, ...)"
+        f"answered_tie={ties:g}, misranked={n_wrong:g}, ...)"
     )
 
 

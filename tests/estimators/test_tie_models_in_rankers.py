@@ -112,8 +112,9 @@ def test_evaluate_adds_up_the_decisions_of_each_query(ranker, new):
             np.testing.assert_allclose(
                 getattr(totals, name), sums, atol=1e-9, err_msg=name
             )
-        accuracy = (mass * weight * right).sum() / (mass * weight).sum()
-        assert totals.accuracy == pytest.approx(accuracy)
+        decided = (mass * weight).sum()
+        assert totals.selective_risk == pytest.approx(totals.loss.sum() / decided)
+        assert totals.accuracy == 1 - totals.selective_risk
         assert ranker.score(X, y, qid=qid, sample_weight=given) == totals.score
 
 

@@ -68,7 +68,9 @@ def test_without_a_promise_the_verdict_has_the_wrong_orders_of_all_pairs():
     ranker = BALToR(MODEL, coverage=0.6, random_state=0)
     ranker.fit(PAST.data, PAST.target, qid=PAST.qid)
     verdict = part(ranker.report(NEW.data, NEW.target, qid=NEW.qid), "Verdict")
-    wrong = ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid).discordance_interval()
+    wrong = ranker.evaluate(NEW.data, NEW.target, qid=NEW.qid).discordance_interval(
+        "pairs"
+    )
     value, low, high = (f"{100 * each:.3g} %" for each in wrong)
     assert verdict.startswith("NOTHING IS PROMISED about errors")
     assert f" {value} (95 % interval {low} to {high}) are in the wrong order" in verdict
