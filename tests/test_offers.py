@@ -67,14 +67,14 @@ def test_yes_stands_where_a_class_offers_it_and_nowhere_else():
     wrong = [
         f"{row} of {column}: {cell!r}"
         for (row, column), cell in cells.items()
-        if offers(ESTIMATORS[column], row) != (cell == "yes")
+        if offers(ESTIMATORS[column], row) != (cell == "✓")
     ]
     assert not wrong, wrong
 
 
 def test_every_hole_has_a_reason_and_every_reason_a_hole():
     text, cells = table()
-    used = {cell for cell in cells.values() if cell != "yes"}
+    used = {cell for cell in cells.values() if cell != "✓"}
     assert used == set(re.findall(r"^- \*\*(\w)\*\*: \S", text, flags=re.MULTILINE))
 
 
