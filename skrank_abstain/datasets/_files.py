@@ -470,7 +470,8 @@ def save_trec(
         wrong = [text for text in column if text.split() != [text] or text == "None"]
         if wrong:
             raise ValueError(
-                f"{name} must be texts without blanks for a run, got {shown(wrong[0])}."
+                f"{name} must be texts without blanks for a run, got "
+                f"{shown(wrong[0])}: pass {name}= to ranking() or here."
             )
     fields = zip(texts["qid"], texts["item_id"], np.concatenate(parts), strict=True)
     lines = (
