@@ -34,8 +34,6 @@ _NAMED_LOSSES = {
     "zero_one": ZERO_ONE_LOSS,
 }
 _LOSS_NAMES = ", ".join(map(repr, _NAMED_LOSSES))
-#: Sums of weights may round a share this far out of its range.
-_ROUNDING = 1e-9
 #: Most characters of a repr, and most values of a collection, in a message.
 _LONGEST = 120
 _MOST = 10
@@ -341,13 +339,22 @@ def check_not_negative(numbers: FloatArray, name: str) -> FloatArray:
 def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
     """Return relevance as finite float64, one value per item.
 
+    An ordered pandas categorical counts by the order of its categories, from 0.
     Integers beyond 2**53 would be merged by the conversion and raise.
     """
-    numbers = check_numbers(
-        y, "y", n_items, remedy=" Encode grades as ordered numbers, one for each item."
-    )
+    dtype: Any = getattr(y, "dtype", None)
+    if getattr(dtype, "ordered", False):
+        codes = dtype.categories.get_indexer(y)
+        y = np.where(codes < 0, np.nan, codes)
     # Two grades that become one float would make a tie that the data do not have.
-    given = np.asarray(y)
+    given = check_vector(y, "y", n_items)
+    remedy = " Leave out the rows without a grade: keep = y.notna()."
+    if given.dtype.kind not in "iufb" and not any(map(is_missing, given)):
+        remedy = (
+            ' Encode grades as ordered numbers, as y.map({"green": 0, "yellow": 1, '
+            '"red": 2}) does; LabelEncoder would sort words by alphabet.'
+        )
+    numbers = check_finite(given, "y", remedy=remedy)
     if given.dtype.kind == "u" and (given > np.iinfo(given.dtype).max // 2).any():
         raise ValueError(
             f"y must be of a signed type, got {given.dtype} with {given.max()}: -y of "
@@ -483,15 +490,6 @@ def name_of_loss(loss: FloatArray) -> str:
 def check_array(values: ArrayLike, name: str, *shape: str) -> FloatArray:
     """Return finite numbers as float64; values that are no numbers are a TypeError."""
     return check_finite(values, name, shape or None, allow_empty=True, error=TypeError)
-
-
-def check_range(values: FloatArray, name: str) -> FloatArray:
-    """Return values clipped to [0, 1], or raise where rounding cannot explain them."""
-    # Shares of weighted pairs may sum to 1 + 1e-16.
-    bad = (values < -_ROUNDING) | (values > 1 + _ROUNDING)
-    if bad.any():
-        raise ValueError(f"{name} must be in [0, 1], got {values[bad][0]}.")
-    return np.clip(values, 0.0, 1.0)
 
 
 def check_per_query(

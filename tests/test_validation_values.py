@@ -270,3 +270,14 @@ def test_rank_is_that_of_numpys_inverted_cdf(percent, values):
     if len(values) * percent % 100:  # numpy trips over coverage * n that is an integer
         inverted = np.quantile(values, percent / 100, method="inverted_cdf")
         assert inverted == expected
+
+
+@pytest.mark.parametrize("container", [pd.Series, pd.Categorical, pd.Index])
+def test_an_ordered_categorical_counts_by_the_order_of_its_categories(container):
+    kind = pd.CategoricalDtype(["green", "yellow", "red"], ordered=True)
+    y = container(pd.Categorical(["red", "green", "yellow", "red"], dtype=kind))
+    np.testing.assert_array_equal(check_relevance(y, 4), [2, 0, 1, 2])
+    # Whatever the categories look like: here 1 is best.
+    turned = pd.CategoricalDtype([3, 2, 1], ordered=True)
+    y = container(pd.Categorical([1, 3, 2], dtype=turned))
+    np.testing.assert_array_equal(check_relevance(y), [2, 0, 1])

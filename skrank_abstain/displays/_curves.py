@@ -16,7 +16,6 @@ from skrank_abstain._validation import (
     check_labels,
     check_loss,
     check_numbers,
-    check_range,
     encode_qid,
     name_of_loss,
 )
@@ -526,8 +525,10 @@ class ReviewCurveDisplay(Display):
             ``metric`` is unknown.
         """
         check_choice(metric, "metric", tuple(_LABELS))
-        shares = check_range(check_numbers(share, "share"), "share")
-        n = shares.size
+        shares = check_numbers(share, "share")
+        n, outside = shares.size, shares[(shares < 0) | (shares > 1)]
+        if outside.size:
+            raise ValueError(f"share must be in [0, 1], got {outside[0]}.")
         if expected is not None:
             expected = check_numbers(expected, "expected", n, unit="share")
         return cls(

@@ -69,6 +69,7 @@ from skrank_abstain.selection import (
     decide_queries,
     fit_calibration,
     place_results,
+    queries_for,
 )
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
 
@@ -708,14 +709,19 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         known = self._calibration
         if confidence is None:
             return known.engine.ranks(self._region, items)
+        n = known.items.n_queries
         if self.n_folds_:
+            needed = queries_for(confidence)
+            size = max(0.25, np.ceil(100 * needed / n) / 100)
+            way = f"Fit with calibration_size={size:g}"
+            if np.ceil(size * n) >= n:
+                way = f"No calibration_size does with {n} queries: fit with more"
             raise ValueError(
                 f"confidence must be None after a fit with {self.n_folds_} folds, got "
-                f"{confidence!r}: its promise takes queries that no model has seen. "
-                "Fit with calibration_size=0.25, or pass a fitted ranker."
+                f"{confidence!r}: its promise takes {needed} queries that no model has "
+                f"seen. {way}, or pass a fitted ranker."
             )
-        shares, n_queries = known.place_shares(), known.items.n_queries
-        return confident_places(shares, n_queries, items.ascending, confidence)
+        return confident_places(known.place_shares(), n, items.ascending, confidence)
 
     def preference_graph(self, X: Any, *, qid: Any = None) -> csr_array:
         """Return the accepted orders without those that follow from others.
@@ -752,7 +758,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Returns
         -------
         text : str
-            Three sentences.
+            Three sentences, with the ``id_`` of the ranker.
 
         Raises
         ------

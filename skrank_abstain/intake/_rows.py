@@ -101,7 +101,10 @@ def take_rows(
     ``n_features_in_`` and ``feature_names_in_``.
     """
     check_row_order(X, qid=qid)
-    X = check_columns(estimator, X, reset=reset)
+    if isinstance(X, list) and not X and not reset:  # a request without items
+        X = np.empty((0, estimator.n_features_in_))
+    else:
+        X = check_columns(estimator, X, reset=reset)
     n_items = _num_samples(X)
     if qid_col is not None and qid is not None:
         raise ValueError(

@@ -52,7 +52,7 @@ from skrank_abstain.pairs._scores import (
     thinned,
     weigh_bins,
 )
-from skrank_abstain.pairs._tables import SHOWN, Table, html_of_rows, html_table
+from skrank_abstain.pairs._tables import SHOWN, Table, html_of_rows, html_table, plain
 
 __all__ = [
     "Ranking",

@@ -39,8 +39,8 @@ class PairRecord(NamedTuple):
 
     def in_words(self) -> str:
         """Return two sentences: what is decided, and by which numbers."""
-        left = self.left if self.left_id is None else self.left_id
-        right = self.right if self.right_id is None else self.right_id
+        left = f"row {self.left}" if self.left_id is None else self.left_id
+        right = f"row {self.right}" if self.right_id is None else self.right_id
         said = (
             "equal" if not self.label else f"{left if self.label > 0 else right} first"
         )
@@ -48,11 +48,12 @@ class PairRecord(NamedTuple):
         if not self.accepted:
             what = f"A person decides ({self.reason}); the ranker would say: {said}."
         by = "risk" if self.margin is None else "margin"
+        whose = "" if self.id_ is None else f" by ranker {self.id_}"
         return (
             f"{left} and {right}: {what} Probabilities: {self.p_left:.3g} that {left} "
             f"is better, {self.p_tie:.3g} that they are equal, {self.p_right:.3g} that "
             f"{right} is; the {by} is {getattr(self, by):.4g}, and pairs up to "
-            f"{self.threshold:.4g} are decided."
+            f"{self.threshold:.4g} are decided{whose}."
         )
 
 

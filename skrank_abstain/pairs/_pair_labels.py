@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._kernels import FloatArray, IntArray
-from skrank_abstain._validation import listed, shown
+from skrank_abstain._validation import is_blank, listed, shown
 from skrank_abstain._warnings import warn_user
 
 _TIES = dict.fromkeys(("tie", "draw", "same", "equal"), 0)
@@ -121,17 +121,24 @@ def _python_values(column: Any) -> list[Any]:
     return list(column if kept or not hasattr(column, "tolist") else column.tolist())
 
 
-def read_times(column: Sequence[Any], name: str) -> FloatArray:
-    """Return times as numbers, dates as days; texts are numbers or ISO dates."""
-    found = [_days(value) for value in column]
-    for row, (time, is_date) in enumerate(found):
-        if np.isnan(time) or is_date != found[0][1]:
+def read_times(column: Sequence[Any], name: str, *, blank: bool = False) -> FloatArray:
+    """Return times as numbers, dates as days; texts are numbers or ISO dates.
+
+    ``blank`` says whether rows may lack a time, which is then NaN.
+    """
+    times, kinds = np.full(len(column), np.nan), set()
+    for row, value in enumerate(column):
+        if blank and is_blank(value):
+            continue
+        times[row], is_date = _days(value)
+        kinds.add(is_date)
+        if np.isnan(times[row]) or len(kinds) > 1:
+            every = "times" if blank else "a time in every row,"
             raise ValueError(
-                f"{name} must have a time in every row, all numbers, or all dates with "
-                f"the year first, as 2026-11-25 14:30, got {shown(column[row])} in row "
-                f"{row}."
+                f"{name} must have {every} all numbers, or all dates with the year "
+                f"first, as 2026-11-25 14:30, got {shown(value)} in row {row}."
             )
-    return np.array(found)[:, 0]
+    return times
 
 
 def _days(value: Any) -> tuple[float, bool]:
@@ -154,7 +161,7 @@ def as_number(value: Any) -> Any:
 
 
 def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntArray:
-    """Return labels as -1, 0 and +1; they may be the names of the items that win.
+    """Return labels as -1, 0 and +1: a row may name the item that wins, or its side.
 
     Parameters
     ----------
@@ -186,13 +193,18 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
     ties = [kinds[k] for k in kinds if _TIE.fullmatch(re.sub(r"[\W_]", "", str(k)))]
     values[(by_name == 0) & np.isin(said, ties)] = "tie"
     odd = np.flatnonzero((by_name == 0) & (values != "tie"))
-    named = by_name.any() and not odd.size
+    named = bool(by_name.any())
     try:
         label = read_pair_labels(values, name=name)
+        named &= not odd.size
     except ValueError:
-        words = () if by_name.any() else _VOCABULARIES
         said_as = [_in_letters(value) for value in values]
-        for row in (k for k in odd if not any(said_as[k] in each for each in words)):
+        known = _VOCABULARIES
+        if named and odd.size:
+            # Some people write the winner, others the side, in words of one kind.
+            words = _VOCABULARIES[-len(_WORDS) :]
+            known = tuple(each for each in words if said_as[odd[0]] in each)
+        for row in (k for k in odd if not any(said_as[k] in each for each in known)):
             raise ValueError(
                 f"{name} must hold labels that are known, got {shown(column[row])} in "
                 f"row {row}, which names neither item: write the winner, or left, tie "
@@ -201,8 +213,11 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
         if not named:
             raise  # words of several kinds
         label = by_name
+        if odd.size:
+            label = np.array([*map(known[0].get, said_as, by_name)])
     # In tables of results 1 and 0 are left and right, in -1, 0, 1 left and tie.
-    unclear = (label != by_name).any() or np.isin([left, right], ties).any()
+    unclear = (label != by_name)[by_name != 0].any()
+    unclear |= np.isin([left, right], ties).any()
     if {*values.tolist()} == {0, 1} or (named and unclear):
         raise ValueError(
             f"{name} must hold labels whose meaning is clear, as left, same and right, "

@@ -1,6 +1,7 @@
 """Columns of one length as frames, as plain Python values, and as HTML."""
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
@@ -18,6 +19,8 @@ Columns = Mapping[str, NDArray[Any]]
 _ROWS = 1 << 12
 #: Rows that a notebook shows.
 SHOWN = 10
+#: What follows a date that is a whole day.
+_MIDNIGHT = re.compile(r"(?<=-\d\d)[ T]00:00:00(\.0+)?$")
 
 
 class Table(ABC):
@@ -147,14 +150,15 @@ def plain(value: Any) -> Any:
     Parameters
     ----------
     value : object
-        Tuples become lists; a type that JSON lacks becomes its text.
+        Tuples become lists; a type that JSON lacks becomes its text, a day without
+        its 0:00.
 
     Returns
     -------
     value : None, bool, int, float, str or list
     """
     if isinstance(value, np.generic):
-        value = str(value) if value.dtype.kind in "mM" else value.item()
+        value = value.item() if value.dtype.kind not in "mM" else _text_of(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):
@@ -163,7 +167,11 @@ def plain(value: Any) -> Any:
         return value.decode(errors="backslashreplace")
     if isinstance(value, tuple | list):
         return [plain(part) for part in value]
-    return str(value)
+    return _text_of(value)
+
+
+def _text_of(value: Any) -> str:
+    return _MIDNIGHT.sub("", str(value))
 
 
 def html_of_rows(heading: str, columns: Mapping[str, Any], more: int) -> str:

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from hashlib import sha256
@@ -113,6 +113,8 @@ class Answers:
         Sorted.
     changed : sequence of (int, ndarray)
         Queries, and the rows in which one reviewer answers differently about one pair.
+    said : dict of str to list
+        Columns reviewer, left, right and label of the table, as they were written.
     """
 
     query: IntArray
@@ -123,6 +125,7 @@ class Answers:
     row: IntArray
     reviewers: tuple[str, ...] = ()
     changed: Sequence[tuple[int, IntArray]] = ()
+    said: Mapping[str, list[Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.query.size)
@@ -148,11 +151,9 @@ def _join_gold(
     n, n_gold = len(table["label"]), len(right["label"])
     table.setdefault("reviewer", [_ANYONE] * n)
     right["reviewer"] = [GOLD] * n_gold
-    names = {*_NEEDED, "reviewer"} | {"qid", "pair_id"} & (table.keys() | right.keys())
-    if "time" in table:
-        # Only times of one reviewer are compared.
-        names.add("time")
-        right["time"] = [*table["time"], 0][:1] * n_gold
+    right.pop("time", None)
+    beside = {"qid", "pair_id", "time"} & (table.keys() | right.keys())
+    names = {*_NEEDED, "reviewer"} | beside
     return {
         name: table.get(name, [None] * n) + right.get(name, [None] * n_gold)
         for name in names
@@ -190,9 +191,9 @@ def take_answers(
     -------
     answers : Answers
         The same whatever the order of the rows. Equal answers of one reviewer about a
-        pair count once; of different ones the last counts, if the table has times, and
-        all of them otherwise. Answers about queries, or items by name, that are not in
-        X are left out, with one warning.
+        pair count once; of different ones the last counts, if each has a time, and all
+        of them otherwise. Answers about queries, or items by name, that are not in X
+        are left out, with one warning.
 
     Warns
     -----
@@ -221,9 +222,7 @@ def take_answers(
     label = _labels(table["label"], labels, sides)
     n = label.size
     names = _known(table.get("reviewer", [_ANYONE] * n), "reviewer")
-    times, moments = table.get("time", []), np.zeros(n)
-    if any(time is not None for time in times):
-        moments = read_times(times, "answers")
+    moments = read_times(table.get("time", [None] * n), "answers", blank=True)
     about = np.flatnonzero(left >= 0)  # a query of X
     left, right, label = left[about], right[about], label[about]
     position = np.argsort(queries.order) - queries.offsets[queries.codes]
@@ -246,17 +245,20 @@ def take_answers(
             "answers from files name no query: those of another day count, too, if its "
             'items had these names. Ask with the day next time: review(X, qid="Monday")'
         )
-    # A reviewer answers differently about a pair: the last answer counts.
+    # A reviewer answers differently about a pair: the last answer counts, or each of
+    # them if one has no time: NaN is the maximum of itself and any number.
     pairs = np.unique(kept[[0, 1, 2, 4]], axis=1, return_inverse=True)[1].reshape(-1)
     several, row = np.flatnonzero(np.bincount(pairs) > 1), about[row]
     changed = [(kept[0, pairs == pair][0], row[pairs == pair]) for pair in several]
     last, latest = np.full((2, row.size), -np.inf)
-    np.maximum.at(last, number.reshape(-1), moments[about])
-    np.maximum.at(latest, pairs, last)
-    counts = last == latest[pairs]
+    with np.errstate(invalid="ignore"):
+        np.maximum.at(last, number.reshape(-1), moments[about])
+        np.maximum.at(latest, pairs, last)
+    counts = ~(last < latest[pairs])
     query, left, right, label, reviewer = kept[:, counts]
-    spelled = tuple(reviewers.tolist())
-    return Answers(query, left, right, label, reviewer, row[counts], spelled, changed)
+    of_rows = row[counts], tuple(reviewers.tolist()), changed
+    said = {"reviewer": names} | {name: table[name] for name in _NEEDED}
+    return Answers(query, left, right, label, reviewer, *of_rows, said)
 
 
 def _columns(

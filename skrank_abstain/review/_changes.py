@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._kernels import IntArray
-from skrank_abstain.pairs import SHOWN, Table, html_of_rows
+from skrank_abstain.pairs import SHOWN, Table, html_of_rows, plain
 from skrank_abstain.review._choosing import UNTOLD, pair_number
 from skrank_abstain.review._posterior import Posterior
 
@@ -41,10 +41,11 @@ class Changes(Table):
     because : ndarray of shape (n_items,), object
         A sentence about each item that changed, "" for the others. For an item that
         people were asked about it names the answer without which least is left of the
-        change of its expected gain; says how P(grade >= k) changed, for the grade k
-        where it changed most, grades counted from 0; and counts the orders with it that
-        were decided before and are open now, or turned around. Any other item changed
-        because of one that people were asked about: which passed it, or changed most.
+        change of its expected gain; says how P(top n grades), to have one of the n best
+        grades, changed, for the n where it changed most; and counts the orders with it
+        that were decided before and are open now, or turned around. Any other item
+        changed because of one that people were asked about: which passed it, or changed
+        most.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class Changes(Table):
 
     def __repr__(self) -> str:
         shown = self._shown(_LINES).items()
-        cells = [[name, *map(str, column)] for name, column in shown]
+        cells = [[name, *map(str, map(plain, column))] for name, column in shown]
         widths = [max(map(len, column)) for column in cells]
         rows = zip(*cells, strict=True)
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
@@ -163,5 +164,6 @@ def _grades(before: Any, after: Any) -> str:
     old, new = (np.cumsum(proba[::-1])[::-1] for proba in (before, after))
     k = int(np.abs(new - old).argmax())
     first, last = (f"{proba[k]:.2f}".removeprefix("0") for proba in (old, new))
-    way = "rose" if new[k] > old[k] else "fell"
-    return f"; P(grade >= {k}) {way} from {first} to {last}" if first != last else ""
+    way, n = "rose" if new[k] > old[k] else "fell", len(old) - k
+    top = f"top {n} grades" if n > 1 else "top grade"
+    return f"; P({top}) {way} from {first} to {last}" if first != last else ""

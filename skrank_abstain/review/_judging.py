@@ -1,7 +1,7 @@
 """Which answers to believe: error rates of reviewers, and contradictions."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_real
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import Queries, check_spelling
+from skrank_abstain.pairs import Queries, check_spelling, plain
 from skrank_abstain.review._answers import GOLD, Answers
 
 #: Prior share of reversed orders, worth `_PRIOR_ANSWERS` answers. As many orders are
@@ -283,17 +283,28 @@ class Contradiction:
     qid : object
     answers : tuple of int
         Rows of the table of answers.
+    said : tuple of dict
+        What these rows say: reviewer, left, right and label, as they were written.
 
     Examples
     --------
     >>> from skrank_abstain.review import Contradiction
-    >>> Contradiction("conflict", qid="monday", answers=(0, 3)).kind
-    'conflict'
+    >>> said = {"reviewer": "Bo", "left": "bed 1", "right": "bed 2", "label": "left"}
+    >>> print(Contradiction("improbable", qid="monday", answers=(3,), said=(said,)))
+    monday, improbable: Bo: bed 1 or bed 2? left (row 3)
     """
 
     kind: str
     qid: Any
     answers: tuple[int, ...]
+    said: tuple[dict[str, Any], ...] = field(default=(), compare=False)
+
+    def __str__(self) -> str:
+        told = "{reviewer}: {left} or {right}? {label} (row {row})"
+        rows = zip(self.said, self.answers, strict=False)
+        texts = "; ".join(told.format(row=row, **each) for each, row in rows)
+        of = "" if self.qid is None else f"{plain(self.qid)}, "
+        return f"{of}{self.kind}: {texts}"
 
 
 def find_contradictions(
@@ -326,10 +337,12 @@ def find_contradictions(
     proba = label_proba[answers.pair, answers.label + 1]
     improbable = np.flatnonzero(proba < _IMPROBABLE)
     found += [("improbable", answers.query[k], answers.row[[k]]) for k in improbable]
-    return tuple(
-        Contradiction(kind, queries.values.item(query), tuple(np.sort(rows).tolist()))
-        for kind, query, rows in found
-    )
+    made = []
+    for kind, query, some in found:
+        rows, qid = np.sort(some).tolist(), queries.values.item(query)
+        said = ({name: answers.said[name][k] for name in answers.said} for k in rows)
+        made.append(Contradiction(kind, qid, tuple(rows), tuple(said)))
+    return tuple(made)
 
 
 def _groups(answers: Answers, part: slice) -> tuple[IntArray, IntArray, BoolArray]:

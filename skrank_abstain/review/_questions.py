@@ -41,8 +41,6 @@ _WORKBOOKS = (".xlsm", ".xls", ".ods", ".numbers")
 _DAMAGE = ValueError, TypeError, KeyError, AttributeError, RecursionError, csv.Error
 #: Halves of characters, which no encoding has.
 _HALF = re.compile("[\ud800-\udfff]")
-#: The start of a date: the rest says that it is a whole day.
-_DAY = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00(\.0+)?")
 #: What a spreadsheet takes for the start of a formula; a ' in front prevents it.
 _FORMULA = re.compile("[-=+@\t\r']")
 #: What starts so and is a number all the same; +inf and -1_0 are none.
@@ -266,7 +264,7 @@ class Questions(PairDecisions):
             rows = {str(name): row for name, row in sides}
             name, left, right = pair_id(qid, *rows)
             task = dict(zip(_TASK, (name, qid, left, right), strict=True))
-            task["qid"] = "" if pair["qid"] is None else _DAY.sub(r"\1", qid)
+            task["qid"] = "" if pair["qid"] is None else qid
             if by_question:
                 task |= _drawn(task, [*rows], by_question[number])
             for name, column in columns.items():
@@ -467,8 +465,8 @@ def read_answers(
     -------
     answers : list of dict
         A table for ``ranker.review(answers=...)``: ``qid``, ``left``, ``right``,
-        ``label``, and ``reviewer``, ``time`` and the ``pair_id`` of a task if all rows
-        have them; no ``qid`` if no row has one. Tasks that were skipped or have no
+        ``label``, and ``reviewer``, ``time`` and the ``pair_id`` of a task in the rows
+        that have them; no ``qid`` if no row has one. Tasks that were skipped or have no
         label are left out. With several files, one without reviewers is by a reviewer
         who is called as the file, without its ending.
 
@@ -509,15 +507,12 @@ def read_answers(
         answers += new
     if not files:
         raise ValueError("path must name at least one file, got none.")
-    for name in _BESIDE:
-        without = [k for k, answer in enumerate(answers) if name not in answer]
-        if name == "reviewer" and 0 < len(without) < len(answers):
-            raise ValueError(
-                "reviewer must be named in all answers or in none, got none in answer "
-                f"{without[0]} and {len(without)} such answers in all."
-            )
-        for answer in answers if without else ():
-            answer.pop(name, None)
+    without = [k for k, answer in enumerate(answers) if "reviewer" not in answer]
+    if 0 < len(without) < len(answers):
+        raise ValueError(
+            "reviewer must be named in all answers or in none, got none in answer "
+            f"{without[0]} and {len(without)} such answers in all."
+        )
     return answers
 
 
@@ -530,7 +525,7 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         raise ValueError(
             f"{os.fspath(path)!r} must be a CSV or JSON lines file of tasks, a file "
             "saved by a page of questions, or a JSON export of Label Studio; it is "
-            f"damaged or something else: {e!r}."
+            f"damaged or something else: {type(e).__name__}: {e}."
         ) from e
     labels = {name for row in rows for name in row if str(name).startswith("label")}
     if len(labels) > 1:
@@ -551,7 +546,7 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         if lacking:
             raise ValueError(
                 f"{os.fspath(path)!r} must name {lacking[0]} in every answer, got none "
-                f"in entry {number}."
+                f"in entry {number} with {listed(row)}."
             )
         answers.append(answer | _beside_the_label(row))
     return answers
@@ -633,13 +628,18 @@ def _rows_of(text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _rows_of_table(text: str) -> Iterator[Mapping[str, Any]]:
-    for delimiter in ",;\t":
-        header = next(csv.reader(StringIO(text, newline=""), delimiter=delimiter))
-        names = [name.strip().lower() for name in header]
-        if "label" in names:
-            break
-    else:
-        raise csv.Error("no column is called label")
+    headers = {
+        delimiter: next(csv.reader(StringIO(text, newline=""), delimiter=delimiter))
+        for delimiter in ",;\t"
+    }
+    # The first one that splits the header into the most columns.
+    delimiter = max(headers, key=lambda each: len(headers[each]))
+    names = [name.strip().lower() for name in headers[delimiter]]
+    if "label" not in names:
+        raise csv.Error(
+            "no column is called label. A table must have columns qid, left, right, "
+            f"label, and optionally reviewer and time, got {listed(names)}"
+        )
     twice = [name for name in _READ if names.count(name) > 1]
     if twice:
         raise csv.Error(f"two columns are called {twice[0]}")

@@ -144,6 +144,12 @@ def true_places(grades: IntArray, offsets: IntArray) -> IntArray:
     return np.stack([1 + stop - n_up_to, stop - n_below], axis=1)
 
 
+def queries_for(confidence: float) -> int:
+    """Return the fewest calibration queries for places with a confidence in (0, 1)."""
+    check_chance(confidence, "confidence")
+    return math.ceil(confidence / (1 - confidence) - _SLACK)
+
+
 def confident_places(
     shares: FloatArray, n_queries: int, items: Scores, confidence: float
 ) -> IntArray:
@@ -170,14 +176,13 @@ def confident_places(
     ValueError
         If there are too few calibration queries.
     """
-    check_chance(confidence, "confidence")
+    needed = queries_for(confidence)
     enough = np.flatnonzero(shares >= confidence * (n_queries + 1) - _SLACK)
     if not enough.size:
-        needed = math.ceil(confidence / (1 - confidence) - _SLACK)
         raise ValueError(
             f"confidence={confidence:g} needs at least {needed} calibration queries, "
             f"got {n_queries}: pass more labelled queries (a fitted ranker leaves all "
-            "of them), or a lower confidence."
+            "of them), a larger calibration_size, or a lower confidence."
         )
     size = np.repeat(items.queries.sizes, items.queries.sizes)
     middle, margin = middle_places(items), LEVELS[enough[0]] * size

@@ -51,7 +51,8 @@ def test_a_bound_is_about_the_margin():
     decided = next(pair for pair in pairs if pair.accepted)
     text = ranker.explain(DAY, decided.left, decided.right)
     assert text.endswith(
-        " are decided. An answer of a person takes its place (review)."
+        f" are decided by ranker {ranker.id_}. An answer of a person takes its place "
+        "(review)."
     )
     pair = next(pair for pair in pairs if not pair.accepted)
     wrong = min(pair.p_left, pair.p_right)
@@ -73,7 +74,8 @@ def test_a_decided_pair_an_equal_one_and_a_novel_one():
     X[2] = 9.0
     top, last = np.argsort(ranker.predict(DAY[3:]))[[-1, 0]] + 3
     decided = ranker.explain(X, top, last)
-    assert f"{top} and {last}: The ranker says: {top} first (decided)." in decided
+    said = f"row {top} and row {last}: The ranker says: row {top} first (decided)."
+    assert said in decided
     equal = ranker.explain(X, 0, 1)
     assert "A person decides (equal scores); the ranker would say: equal." in equal
     novel = ranker.explain(X, 2, 4)
@@ -85,7 +87,9 @@ def test_names_are_those_of_one_row():
     ranker = BALToR(Ridge(), random_state=0).fit(*FITTED, qid=KNOWN.qid)
     names = [f"p{k}" for k in range(12)]
     by_name = ranker.explain(DAY, "p3", "p7", item_id=names)
-    assert by_name.replace("p3", "3").replace("p7", "7") == ranker.explain(DAY, 3, 7)
+    assert by_name.replace("p3", "row 3").replace("p7", "row 7") == ranker.explain(
+        DAY, 3, 7
+    )
     with pytest.raises(ValueError, match="left and right must name one row of X each"):
         ranker.explain(DAY, "p3", "Ann", item_id=names)
     X, qid = np.tile(DAY[:6], (2, 1)), np.repeat([0, 1], 6)

@@ -1,6 +1,7 @@
 """Calibration by folds: all queries train, and all calibrate."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -203,6 +204,29 @@ def test_places_with_a_confidence_are_refused(data):
             getattr(fitted(data), method)(data.data, qid=data.qid, confidence=0.7)
     ranker = fitted(data, calibration_size=0.5)
     assert ranker.rank_intervals(data.data, qid=data.qid, confidence=0.7).size
+
+
+@pytest.mark.parametrize(("n", "confidence"), [(24, 0.9), (21, 0.9), (60, 0.7)])
+def test_the_calibration_size_that_the_message_names_suffices(n, confidence):
+    data = make_ranking(n, random_state=0)
+    with pytest.raises(ValueError, match=r"promise takes \d+ queries") as caught:
+        fitted(data).ranking(data.data, qid=data.qid, confidence=confidence)
+    size = float(re.search(r"calibration_size=([\d.]+)", str(caught.value))[1])
+    needed = confidence / (1 - confidence)
+    assert size == pytest.approx(max(0.25, needed / n), abs=0.01)
+    ranker = fitted(data, calibration_size=size)
+    assert len(ranker.ranking(data.data, qid=data.qid, confidence=confidence))
+
+
+@pytest.mark.parametrize("n", [8, 9])
+def test_where_no_calibration_size_suffices_the_message_says_so(n):
+    data = make_ranking(n, random_state=0)
+    with pytest.raises(
+        ValueError, match=f"takes 9 queries .* No calibration_size does with {n} quer"
+    ):
+        fitted(data).ranking(data.data, qid=data.qid, confidence=0.9)
+    with pytest.raises(ValueError, match=r"confidence must be in \(0, 1\), got 1"):
+        fitted(data).ranking(data.data, qid=data.qid, confidence=1.0)
 
 
 def test_a_price_uses_folds_too(data):

@@ -1,6 +1,7 @@
 """A request without items gets an empty answer."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scorers.boosters import make_ranker
 from sklearn.ensemble import IsolationForest
@@ -53,6 +54,21 @@ def test_each_method_answers_with_nothing(kind, tie_model, qid):
     assert ranker.rank_intervals(none, qid=qid).shape == (0, 2)
     assert ranker.rank_intervals(none, qid=qid, confidence=0.9).shape == (0, 2)
     assert len(ranker.review(none, qid=qid).ask(3)) == 0
+
+
+@pytest.mark.parametrize("kind", ["lightgbm", "ridge"])
+@pytest.mark.filterwarnings("error")
+def test_an_empty_list_is_a_request_without_items(kind):
+    if kind != "ridge":
+        pytest.importorskip(kind)
+    frame = pd.DataFrame(DATA.data).add_prefix("f")
+    ranker = BALToR(model_of(kind), random_state=0)
+    ranker.fit(frame, DATA.target, qid=DATA.qid)
+    assert len(ranker.predict_pairs([])) == 0
+    assert ranker.ranking([], item_id=[]).to_dicts() == []
+    assert ranker.review([]).ask(3).to_dicts() == []
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        ranker.fit([], [])
 
 
 def test_an_ensemble_alone_answers_with_nothing_and_still_checks_columns():

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 from review.simulated import INPUT, NEW, RANKER, X, fit, loop, say
 
 from skrank_abstain.review._posterior import Posterior
@@ -60,8 +61,10 @@ def test_the_answer_that_carries_most_of_the_move_is_named():
     )
     k = int(np.argmax(np.abs(after - before)))
     a, b = (f"{p:.2f}".removeprefix("0") for p in (before[k], after[k]))
-    assert f"P(grade >= {k}) rose from {a} to {b}" in row["because"]
-    assert f"{NAMES[low]} was put above it; P(grade >=" in rows[NAMES[top]]["because"]
+    n = len(before) - k
+    best = "top grade" if n == 1 else f"top {n} grades"
+    assert f"P({best}) rose from {a} to {b}" in row["because"]
+    assert f"{NAMES[low]} was put above it; P(top " in rows[NAMES[top]]["because"]
     assert " fell from " in rows[NAMES[top]]["because"]
     passed = [
         row["because"]
@@ -102,6 +105,20 @@ def test_shown_in_a_terminal_a_notebook_and_a_frame():
     assert rows[0]["because"] == changes.because[0]
 
 
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+def test_days_are_written_as_on_the_page(unit):
+    days = np.array("2026-02-03", dtype=f"datetime64[{unit}]").repeat(24)
+    days[12:] += np.timedelta64(1, "D")
+    said = [{"qid": "2026-02-03", "left": 0, "right": 1, "label": "left"}]
+    said += [{"qid": "2026-02-04", "left": 12, "right": 13, "label": "left"}]
+    review = RANKER.review(X[:24], qid=days, answers=said)
+    changes, ranking = review.changes(), review.ranking()
+    expected = {"2026-02-03", "2026-02-04"}
+    assert {line.split()[0] for line in repr(changes).splitlines()[2:]} == expected
+    for table in (changes, ranking, review.decisions):
+        assert {row["qid"] for row in table.to_dicts()} == expected
+
+
 def test_people_who_disagree_are_said_to():
     said = [
         {"left": 0, "right": 1, "label": label, "reviewer": name}
@@ -109,4 +126,4 @@ def test_people_who_disagree_are_said_to():
     ]
     review = RANKER.review(X[:12], answers=said)
     rows = {row["item_id"]: row["because"] for row in review.changes().to_dicts()}
-    assert "people disagree about item 1 and it; P(grade >= " in rows[0]
+    assert "people disagree about item 1 and it; P(top " in rows[0]

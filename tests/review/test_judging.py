@@ -199,6 +199,20 @@ def test_two_reviewers_and_one_who_changed():
     assert found(["4>5", "4=5"]) == [("changed", "b", (0, 1)), ("cycle", "b", (0, 1))]
 
 
+def test_a_contradiction_says_who_said_what():
+    names = np.array(["Ann", "Bo", "Cy", "Di", "Eve", "Flo"])
+    said = [("Ann", "Bo", "Ann", "x"), ("Bo", "Ann", "left", "y")]
+    keys = "left", "right", "label", "reviewer"
+    table = [dict(zip(keys, row, strict=True)) for row in said]
+    answers = take_answers([row | {"qid": "a"} for row in table], QUERIES, names)
+    proba = np.full((1, 3), 1 / 3)
+    conflict, _ = find_contradictions(answers, QUERIES, proba)
+    assert list(conflict.said) == table
+    assert str(conflict) == (
+        "a, conflict: x: Ann or Bo? Ann (row 0); y: Bo or Ann? left (row 1)"
+    )
+
+
 def test_improbable_answers():
     proba = np.array([[0.9, 0.06, 0.04], [0.1, 0.1, 0.8]])
     assert found(["0>1", "4>5"], proba=proba) == [("improbable", "a", (0,))]

@@ -332,6 +332,18 @@ def test_answers_of_two_people_are_added(tmp_path):
     assert len(RANKER.review(X, qid=DAY, item_id=ID, answers=answers).answers) == 8
 
 
+def test_a_file_without_times_leaves_those_of_another(tmp_path):
+    head = "qid,left_id,right_id,label,reviewer"
+    rows = "mon,a,b,left,Ann,1\nmon,a,b,right,Ann,2\n"
+    (tmp_path / "A.csv").write_text(f"{head},time\n{rows}")
+    (tmp_path / "B.csv").write_text(f"{head}\nmon,b,c,left,Bo\n")
+    answers = read_answers(tmp_path / "A.csv", tmp_path / "B.csv")
+    assert [answer.get("time") for answer in answers] == ["1", "2", None]
+    names = np.array([*"abc", *map(str, range(9))])
+    taken = RANKER.review(X[:12], qid="mon", item_id=names, answers=answers).answers
+    assert taken.row.tolist() == [1, 2]  # she corrected row 0
+
+
 def test_the_files_of_two_people_are_read_in_one_call(tmp_path):
     said = "qid,left_id,right_id,label,reviewer,time\nmon,a,b,left,Ann,1\n"
     (tmp_path / "round 1.csv").write_text(said)
@@ -341,12 +353,13 @@ def test_the_files_of_two_people_are_read_in_one_call(tmp_path):
     assert (
         read_answers(*files) == read_answers(files) == read_answers(iter(files)) == both
     )
-    # A nurse who gave no name is called as the file; columns that one lacks are cut.
+    # A nurse who gave no name is called as the file; others keep their times.
     blank = tmp_path / "Bo.csv"
     blank.write_text("qid,left_id,right_id,label,reviewer\nmon,a,b,same,\n")
     ann = {"qid": "mon", "left": "a", "right": "b", "label": "left", "reviewer": "Ann"}
     found = read_answers(files[0], blank)
-    assert found == [ann, ann | {"label": "same", "reviewer": "Bo"}]
+    bo = ann | {"label": "same", "reviewer": "Bo"}
+    assert found == [ann | {"time": "1"}, bo]
     assert "reviewer" not in read_answers(blank)[0]
     other = tmp_path / "tuesday"
     other.mkdir()
@@ -461,7 +474,12 @@ def test_other_encodings_are_refused_without_a_word_of_the_file(
         ("", "must hold answers, got an empty file"),
         (" \n\n", "must hold answers, got an empty file"),
         ("qid,left,right,label,Label \n1,a,b,left,left\n", "two columns are called"),
-        ("qid,left_id,right_id\nmon,a,b\n", "damaged or something else"),
+        (
+            "day;patient;other, or none;better\nmon;a;b;a\n",
+            r"columns qid, left, right, label, and optionally reviewer and time, got "
+            r"\['day', 'patient', 'other, or none', 'better'\]",
+        ),
+        ("patient,other,label\na,b,left\n", r"name left .* with \['patient', 'other',"),
         ("qid,left_id,right_id,label\nmon,a\n", "damaged or something else"),
         ('qid,left_id,right_id,label\nmon,"a', "damaged or something else"),
         ('{"qid": 1, ', "damaged or something else"),
