@@ -272,10 +272,7 @@ def _standard_error(influence: FloatArray) -> FloatArray:
     n_queries = len(influence)
     if n_queries < 2:
         return np.full(influence.shape[1:], np.nan)
-    error: FloatArray = np.sqrt(
-        np.sum(influence**2, axis=0) / (n_queries - 1) / n_queries
-    )
-    return error
+    return np.sqrt(np.sum(influence**2, axis=0) / (n_queries - 1) / n_queries)
 
 
 def cluster_bootstrap(

@@ -662,8 +662,7 @@ def _intervals(
         return None
     ends = ratio_interval(part[some], whole[some], confidence=confidence)
     # Symmetric about the ratio, which may be near 0 or 1.
-    inside: FloatArray = np.clip(np.stack(ends, axis=1), 0.0, 1.0)
-    return inside
+    return np.clip(np.stack(ends, axis=1), 0.0, 1.0)
 
 
 def _targets(

@@ -198,8 +198,7 @@ def read_verdicts(model: Any, labels: Any) -> FloatArray:
         name=f"classes_ of the estimator, {name},",
     )
     _check_meaning(meaning, f"classes_ of the estimator, {name},", kinds)
-    verdicts: FloatArray = (1 + meaning) / 2
-    return verdicts
+    return (1 + meaning) / 2
 
 
 def _check_meaning(meaning: IntArray, name: str, kinds: list[Any]) -> None:
@@ -249,8 +248,7 @@ def _decision(model: Any, X: Any, verdicts: FloatArray) -> FloatArray:
         decision = unwrap(model).decision_function(X) if X.shape[0] else np.zeros(0)
         return sign * check_scores(np.ravel(decision), X.shape[0])
     for_left = class_proba(model, X, verdicts.size) @ verdicts
-    log_odds: FloatArray = logit(_DOUBT / 2 + (1 - _DOUBT) * for_left)
-    return log_odds
+    return logit(_DOUBT / 2 + (1 - _DOUBT) * for_left)
 
 
 def split_pairs(
@@ -332,10 +330,9 @@ class PairClasses(Value):
 
     def named(self, label: IntArray) -> NDArray[Any]:
         """Return pair labels as the user writes them."""
-        named: NDArray[Any] = self.kinds[np.argsort(self.meaning)][
+        return self.kinds[np.argsort(self.meaning)][
             label + 1 if self.has_ties else (label + 1) // 2
         ]
-        return named
 
     def read(self, y: Any) -> IntArray:
         """Return the meaning of other labels to a classifier fitted on these.

@@ -285,8 +285,7 @@ def draw_seeds(random_state: Any) -> list[int]:
     The split then does not depend on what the rule draws.
     """
     random = check_random_state(random_state)
-    seeds: list[int] = random.randint(2**31 - 1, size=2).tolist()
-    return seeds
+    return random.randint(2**31 - 1, size=2).tolist()
 
 
 def check_pairs_to_calibrate(sizes: IntArray) -> None:

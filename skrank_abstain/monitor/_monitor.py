@@ -573,8 +573,7 @@ def _levels(ranker: Any, items: Scores) -> IntArray:
     below = at_thresholds(engine, items, thresholds * engine.highest)[0][some]
     mean_risk = 1 - (below / pairs[:, None]).mean(axis=1)
     shares = np.stack([abstained, mean_risk], axis=1)
-    levels: IntArray = np.rint(shares.clip(0, 1) * (_N_LEVELS - 1)).astype(np.int64)
-    return levels
+    return np.rint(shares.clip(0, 1) * (_N_LEVELS - 1)).astype(np.int64)
 
 
 def _enough_draws(tied: FloatArray) -> int:

@@ -129,8 +129,7 @@ def python_rows(
 def _values(column: NDArray[Any], rows: range) -> list[Any]:
     part = column[rows.start : rows.stop]
     # tolist() turns nanosecond dates into bare integers.
-    values: list[Any] = list(part) if part.dtype.kind in "mM" else part.tolist()
-    return values
+    return list(part) if part.dtype.kind in "mM" else part.tolist()
 
 
 def _plain_values(column: NDArray[Any]) -> list[Any]:

@@ -624,5 +624,4 @@ def _gains_by_grade(model: GradedRelevance, y: FloatArray, gain: Any) -> FloatAr
     """
     _, ranks, counts = np.unique(y, return_inverse=True, return_counts=True)
     grades = model.merged_grades(counts)[ranks.reshape(-1)]
-    gains: FloatArray = np.bincount(grades, gains_of(y, gain)) / np.bincount(grades)
-    return gains
+    return np.bincount(grades, gains_of(y, gain)) / np.bincount(grades)

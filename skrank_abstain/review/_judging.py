@@ -67,8 +67,7 @@ class Reviewers(NamedTuple):
             [missed, 1 - split, missed],
             [turned, half, right],
         ]
-        proba: FloatArray = np.moveaxis(np.array(rows), (0, 1), (-2, -1))
-        return proba
+        return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
     def likelihood(self, answers: Answers) -> FloatArray:
         """Return P(all answers about a pair | true label), over the largest of them.
@@ -80,8 +79,7 @@ class Reviewers(NamedTuple):
             return logs
         total = np.add.reduceat(logs, answers.pair_start[:-1])
         highest = total.max(axis=1, keepdims=True)
-        likelihood: FloatArray = np.exp(np.maximum(total - highest, -600.0))
-        return likelihood
+        return np.exp(np.maximum(total - highest, -600.0))
 
 
 def check_reviewer_error(reviewer_error: Any) -> float | dict[str, float] | None:

@@ -426,8 +426,7 @@ class Review:
             consequences. Items on a cycle of accepted orders are not ordered. Items
             that people call the same share both.
         """
-        intervals: IntArray = self._bounds[:, :2]
-        return intervals
+        return self._bounds[:, :2]
 
     def ranking(self) -> Ranking:
         """Return the items in order, with the ranks that decided pairs leave open.
