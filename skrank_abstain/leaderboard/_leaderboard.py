@@ -480,33 +480,6 @@ class Leaderboard(Saved, BaseEstimator):
             pvalue=found.pvalue,
         )
 
-    def by_category(self) -> dict[str, list[Any]]:
-        """Return the places of the items in each category of votes, as columns.
-
-        Returns
-        -------
-        columns : dict of str to list
-            ``item_id``, ``all`` and a column for each category: "2 to 4" says from
-            which to which place, "" that there are no votes. ``pandas.DataFrame`` makes
-            a frame of it.
-
-        Notes
-        -----
-        Each column keeps its promise by itself; k of them hold at once with a
-        probability of at least ``1 - k (1 - confidence)``.
-        """
-        items = self.ranking().item_id.tolist()
-        table: dict[str, list[Any]] = {"item_id": items}
-        for name, board in ({"all": self} | self.boards_).items():
-            places = {
-                item.item_id: f"{item.best} to {item.worst}"
-                if item.open
-                else f"{item.best}"
-                for item in board.ranking()
-            }
-            table[str(name)] = [places.get(item, "") for item in items]
-        return table
-
     def more_needed(self) -> ItemDecisions:
         """Return how many more votes, or queries, decide each pair of neighbours.
 
