@@ -97,7 +97,6 @@ def test_progress_is_printed_after_each_round(capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.* cannot be told apart by their answers")
 def test_more_reviewers_are_told_apart():
     error = {"careful": 0.02, "careless": 0.4}
     curve = review_curve(
@@ -113,7 +112,6 @@ def test_more_reviewers_are_told_apart():
     assert rates["careful"] < 0.05 < 0.15 < rates["careless"]
 
 
-@pytest.mark.filterwarnings("ignore:.* cannot be told apart by their answers")
 def test_gold_answers_tell_who_errs():
     error = {"careful": 0.02, "careless": 0.4}
     half = {name: rate / 2 for name, rate in error.items()}  # of the orders
