@@ -17,6 +17,7 @@ from skrank_abstain._validation import (
     listed,
     shown,
 )
+from skrank_abstain._warnings import require
 from skrank_abstain.intake import take_columns
 from skrank_abstain.metrics import find_ranker
 from skrank_abstain.pairs import Queries, Table, group_queries
@@ -38,16 +39,9 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 _FILLINGS = ("full", "none", "left", "top", "right")
 
 
-def require_pyplot(caller: str) -> Any:
+def require_pyplot(what: str) -> Any:
     """Return ``matplotlib.pyplot``, or say which extra brings it."""
-    try:
-        # Here, not above: the package works without it.
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{caller} requires matplotlib; install skrank-abstain[plot]."
-        ) from error
-    return plt
+    return require("matplotlib.pyplot", what, "skrank-abstain[plot]")
 
 
 def draw_curve(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._validation import check_choice
+from skrank_abstain._warnings import require
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -45,27 +46,16 @@ class Table(ABC):
             If the library is not installed.
         """
         check_choice(backend, "backend", ("pandas", "polars"))
-        columns = self._columns()
-        try:
-            if backend == "pandas":
-                import pandas as pd
-
-                return pd.DataFrame(columns)
-            import polars as pl
-
-            return pl.DataFrame(
-                {
-                    name: pl.Series(name, column.tolist(), dtype=pl.Object)
-                    if _is_mixed(column)
-                    else column
-                    for name, column in columns.items()
-                }
-            )
-        except ImportError as error:
-            raise ImportError(
-                f"to_frame(backend={backend!r}) requires {backend}; "
-                f"install skrank-abstain[{backend}]."
-            ) from error
+        columns, what = self._columns(), f"to_frame(backend={backend!r})"
+        library = require(backend, what, f"skrank-abstain[{backend}]")
+        if backend == "polars":
+            columns = {
+                name: library.Series(name, column.tolist(), dtype=library.Object)
+                if _is_mixed(column)
+                else column
+                for name, column in columns.items()
+            }
+        return library.DataFrame(columns)
 
     def to_dicts(self, columns: Iterable[str] | None = None) -> list[dict[str, Any]]:
         """Return a dict for each entry, ready for ``json.dumps``.

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import write_file
 from skrank_abstain._validation import check_choice, is_blank, is_missing, listed
+from skrank_abstain._warnings import require
 from skrank_abstain.pairs import PairDecisions, read_columns
 from skrank_abstain.review._answers import as_text, is_pair_id, pair_id
 
@@ -590,15 +591,8 @@ def _text_of(path: str | os.PathLike[str]) -> str:
 
 
 def _openpyxl(path: str | os.PathLike[str]) -> Any:
-    try:
-        # Here, not above: the package works without it.
-        import openpyxl
-    except ImportError as error:
-        raise ImportError(
-            f"The workbook {os.fspath(path)!r} requires openpyxl; install "
-            "skrank-abstain[excel], or use a .csv."
-        ) from error
-    return openpyxl
+    what = f"The workbook {os.fspath(path)!r}"
+    return require("openpyxl", what, "skrank-abstain[excel], or use a .csv")
 
 
 def _csv_of_workbook(data: bytes, path: str | os.PathLike[str]) -> bytes:

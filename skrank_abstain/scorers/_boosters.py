@@ -6,7 +6,6 @@ columns. Any of these gives silently wrong scores, so that columns are matched h
 """
 
 import copy
-import importlib
 import json
 import os
 import re
@@ -25,6 +24,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _is_fitted, _num_features
 
 from skrank_abstain._validation import names_of_columns
+from skrank_abstain._warnings import require
 from skrank_abstain.pairs import Queries
 
 #: What to ask of an estimator: gets it and X.
@@ -123,7 +123,7 @@ class Booster(ABC):
 
     def module(self) -> Any:
         """Import and return the library."""
-        return importlib.import_module(self.name)
+        return require(self.name, f"A {self.title} model", self.requirement)
 
     def owns(self, kind: type) -> bool:
         """Return whether the library itself defines this class."""
