@@ -42,7 +42,6 @@ from skrank_abstain.pairs._scores import (
     every_outcome,
     gap_outcomes,
     largest_gap,
-    outcomes_of,
     pairs_by_grade,
     semiorder_graph,
     semiorder_ranks,

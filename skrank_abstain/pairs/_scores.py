@@ -412,25 +412,6 @@ class GapOutcomes(NamedTuple):
     weight: FloatArray
 
 
-def outcomes_of(difference: FloatArray, label: IntArray) -> IntArray:
-    """Return labels as if the higher-scored item of each pair came first.
-
-    Parameters
-    ----------
-    difference : ndarray of shape (n_pairs,), float64
-        Score of the left item minus that of the right one.
-    label : ndarray of shape (n_pairs,), int64
-
-    Returns
-    -------
-    outcome : ndarray of shape (n_pairs,), int64
-        An untied pair of equal scores counts as +1.
-    """
-    # The sign of a zero difference would make a tie of a pair whose relevance differs.
-    sign = np.sign(difference).astype(np.int64)
-    return np.where(difference == 0, abs(label), sign * label)
-
-
 def largest_gap(scores: Scores) -> float:
     """Return the largest gap within a query; 0 for no pair."""
     here = scores.ascending
@@ -477,8 +458,8 @@ def every_outcome(scores: Scores) -> GapOutcomes:
         here.value, np.arange(here.value.size), here.offsets
     )
     label = np.sign(here.grades[high] - here.grades[low])
-    # The higher-scored item is the later one.
-    outcome = outcomes_of(np.abs(difference), label)
+    # The higher-scored item is the later one. Between equal ones an order is an order.
+    outcome = np.where(difference == 0, np.abs(label), label)
     return GapOutcomes(np.abs(difference), outcome, np.ones(low.size))
 
 
