@@ -40,8 +40,6 @@ _FORMATS = {".csv": "csv", ".xlsx": "xlsx", ".jsonl": "jsonl", ".json": "label_s
 _WORKBOOKS = (".xlsm", ".xls", ".ods", ".numbers")
 #: What parsers raise where a file is damaged, or something else.
 _DAMAGE = ValueError, TypeError, KeyError, AttributeError, RecursionError, csv.Error
-#: Halves of characters, which no encoding has.
-_HALF = re.compile("[\ud800-\udfff]")
 #: The start of a date: the rest says that it is a whole day.
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00(\.0+)?")
 #: What a spreadsheet takes for the start of a formula; a ' in front prevents it.
@@ -227,7 +225,6 @@ class Questions(PairDecisions):
                 "HTML. A table of the questions is to_tasks(path)."
             )
         words = _page_texts(language)
-        _check_text(words | {"question": question})
         # Texts: a browser would round large integers, and JSON has no infinity.
         tasks = self._tasks(shown)
         texts = [{name: str(value) for name, value in task.items()} for task in tasks]
@@ -273,7 +270,6 @@ class Questions(PairDecisions):
             for name, column in columns.items():
                 task[f"left_{name}"] = column[rows[left]]
                 task[f"right_{name}"] = column[rows[right]]
-            _check_text(task)
             tasks.append(task)
         return tasks
 
@@ -307,16 +303,6 @@ def _page_texts(language: Any) -> dict[str, str]:
 
 def _marks(text: Any) -> set[str] | None:
     return {*re.findall(r"{\w+}", text)} if isinstance(text, str) else None
-
-
-def _check_text(task: Mapping[str, Any]) -> None:
-    """Refuse halves of characters, before a file is written."""
-    for name, value in task.items():
-        if _HALF.search(f"{name}{value}"):
-            raise ValueError(
-                f"{name!a} must be text, got {value!a}, and it or its name holds half "
-                "of a character (a lone surrogate): mend it where it was read."
-            )
 
 
 def _as_cell(value: Any) -> Any:
