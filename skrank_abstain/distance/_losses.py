@@ -152,8 +152,7 @@ class Exponential(MarginLoss):
     def value(self, margin: ArrayLike) -> FloatArray:
         """Return exp(-t)."""
         with np.errstate(over="ignore"):
-            result: FloatArray = np.exp(-_numbers(margin))
-        return result
+            return np.exp(-_numbers(margin))
 
     def derivative(self, margin: ArrayLike) -> FloatArray:
         """Return -exp(-t)."""
@@ -198,8 +197,7 @@ class Sigmoid(MarginLoss):
     def value(self, margin: ArrayLike) -> FloatArray:
         """Return 1 - tanh(k t), as 2 / (1 + exp(2 k t)), where nothing cancels."""
         with np.errstate(over="ignore"):
-            result: FloatArray = 2 * expit(-2 * self.k * _numbers(margin))
-        return result
+            return 2 * expit(-2 * self.k * _numbers(margin))
 
     def derivative(self, margin: ArrayLike) -> FloatArray:
         """Return -k / cosh(k t)^2."""

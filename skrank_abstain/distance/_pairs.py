@@ -349,9 +349,7 @@ def distances(X: FloatArray, left: Any, right: Any, norm: float) -> FloatArray:
 
 def check_features(X: ArrayLike) -> FloatArray:
     """Return ``X`` as a finite float64 matrix."""
-    return np.asarray(
-        check_array(X, dtype=np.float64, input_name="X", ensure_min_samples=0)
-    )
+    return check_array(X, dtype=np.float64, input_name="X", ensure_min_samples=0)
 
 
 def check_gamma(gamma: Any) -> float:

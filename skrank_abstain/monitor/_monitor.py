@@ -551,11 +551,10 @@ def _check_day(day: Any, known: Collection[str]) -> None:
 
 def _probe(model: Any) -> list[float]:
     """Return the scores of random items; none if the model does not take numbers."""
-    scores: list[float] = []
     X = np.random.default_rng(0).normal(size=(16, getattr(model, "n_features_in_", 1)))
     with suppress(Exception), catch_warnings(action="ignore"):
-        scores = score_items(model, X).tolist()
-    return scores
+        return score_items(model, X).tolist()
+    return []
 
 
 def _levels(ranker: Any, items: Scores) -> IntArray:

@@ -470,8 +470,7 @@ class DaskPartitions(Partitions):
         with warnings.catch_warnings():
             # The model is shared, as Dask advises.
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            found: Iterable[Any] = compute(*self._apply(_attempt_alone, call))
-        return found
+            return compute(*self._apply(_attempt_alone, call))
 
     def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Any:
         from dask.dataframe import from_delayed
