@@ -1,8 +1,8 @@
 """Estimators: thin scikit-learn shells around the numeric core."""
 
 from skrank_abstain.estimators._bases import (
+    ItemRanker,
     ModelWrapper,
-    predict_items,
     score_new_items,
 )
 from skrank_abstain.estimators._named_rankers import (

@@ -34,6 +34,7 @@ from skrank_abstain.selection._places import (
     confident_places,
     first_place_results,
     place_results,
+    place_shares,
 )
 from skrank_abstain.selection._rules import (
     CertifiedRisk,

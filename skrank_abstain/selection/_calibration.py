@@ -37,7 +37,6 @@ from skrank_abstain.selection._engine import (
     tally_of,
 )
 from skrank_abstain.selection._gaps import GapEngine
-from skrank_abstain.selection._places import place_shares
 from skrank_abstain.selection._tally import PairTotals
 from skrank_abstain.tie_models import (
     EQUAL,
@@ -381,10 +380,6 @@ class Calibration(Value):
                 "only a wrong order costs, pass loss='misranking': only equal scores "
                 "are then called a tie."
             )
-
-    def place_shares(self) -> FloatArray:
-        """Return the share of the items within each margin of their place, summed."""
-        return place_shares(self.items)
 
     def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
         """Return accepted pairs and pairs of each query, shape (n_queries,) both."""
