@@ -338,6 +338,13 @@ def check_not_negative(numbers: FloatArray, name: str) -> FloatArray:
     return numbers
 
 
+def check_given(y: Any, estimator: Any) -> None:
+    """Refuse to fit without labels, in words that scikit-learn's checks look for."""
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None")
+
+
 def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
     """Return relevance as finite float64, one value per item.
 
@@ -480,9 +487,20 @@ def name_of_loss(loss: FloatArray) -> str:
     return str(next(named, loss.tolist()))
 
 
-def check_array(values: ArrayLike, name: str, *shape: str) -> FloatArray:
-    """Return finite numbers as float64; values that are no numbers are a TypeError."""
-    return check_finite(values, name, shape or None, allow_empty=True, error=TypeError)
+def check_shares(
+    values: ArrayLike, name: str, *, include_zero: bool = False, remedy: str = ""
+) -> FloatArray:
+    """Return rising shares, at least one, as float64; 1 is one, 0 if it is included."""
+    numbers = check_numbers(values, name)
+    # Python's numbers make the message read 1.2, not np.float64(1.2).
+    for value in numbers.tolist():
+        check_real(value, name, 0, 1, include_low=include_zero, remedy=remedy)
+    if numbers.size == 0 or (np.diff(numbers) <= 0).any():
+        raise ValueError(
+            f"{name} must ascend from at least one value, got "
+            f"{listed(numbers.tolist())}."
+        )
+    return numbers
 
 
 def check_range(values: FloatArray, name: str) -> FloatArray:
@@ -492,23 +510,6 @@ def check_range(values: FloatArray, name: str) -> FloatArray:
     if bad.any():
         raise ValueError(f"{name} must be in [0, 1], got {values[bad][0]}.")
     return np.clip(values, 0.0, 1.0)
-
-
-def check_per_query(
-    arrays: dict[str, ArrayLike], *, columns: bool = False
-) -> list[FloatArray]:
-    """Return arrays of one shape: a value per query, or a row if ``columns``."""
-    checked: list[FloatArray] = []
-    for name, values in arrays.items():
-        array = check_array(values, name)
-        known = checked[0].shape if checked else array.shape
-        if array.ndim not in (1, 1 + columns) or array.shape != known:
-            raise ValueError(
-                f"{name} must have one value per query like {next(iter(arrays))}, "
-                f"got shapes {array.shape} and {known}."
-            )
-        checked.append(array)
-    return checked
 
 
 def names_of_columns(X: Any) -> list[Any] | None:

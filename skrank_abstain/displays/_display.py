@@ -11,10 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
-    check_fraction,
     check_labels,
-    check_numbers,
-    listed,
     shown,
 )
 from skrank_abstain._warnings import require
@@ -284,20 +281,6 @@ def check_truth(y_true: ArrayLike) -> IntArray:
     if truth.size == 0:
         raise ValueError("y_true must hold at least one pair, got none.")
     return truth
-
-
-def check_coverages(coverages: ArrayLike, name: str = "coverages") -> FloatArray:
-    """Return rising shares of pairs in (0, 1], at least one, as float64."""
-    numbers = check_numbers(coverages, name)
-    # Python's numbers make the message read 1.2, not np.float64(1.2).
-    for value in numbers.tolist():
-        check_fraction(value, name, include_one=True)
-    if numbers.size == 0 or (np.diff(numbers) <= 0).any():
-        raise ValueError(
-            f"{name} must ascend from at least one value, got "
-            f"{listed(numbers.tolist())}."
-        )
-    return numbers
 
 
 def totals_at(

@@ -23,6 +23,7 @@ from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import (
     check_columns,
+    check_given,
     check_scores,
     listed,
     refuse_lazy,
@@ -50,12 +51,6 @@ _SIDES += [("a", "b"), ("x", "y")]
 def take_pairs(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check X against the columns of ``fit``; return it as an array or a frame."""
     names = list(getattr(X, "columns", ()))
-    if len(set(names)) < len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(
-            f"X must have column names that differ, got {repeated!r} more than once: "
-            "give those of the right half a suffix."
-        )
     X = check_columns(estimator, X, reset=reset)
     if X.shape[1] % 2:
         raise ValueError(
@@ -362,11 +357,7 @@ def read_labels(
     estimator: Any, X: Any, y: Any, labels: Any
 ) -> tuple[PairClasses, IntArray]:
     """Return the kinds of labels, and the labels as -1, 0, +1."""
-    if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is "
-            "None"
-        )
+    check_given(y, estimator)
     refuse_lazy(y, "y")
     truth = column_or_1d(y, warn=True)
     check_consistent_length(X, truth)

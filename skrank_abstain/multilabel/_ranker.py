@@ -27,6 +27,7 @@ from skrank_abstain._validation import (
     MOST_GRADES,
     check_choice,
     check_columns,
+    check_given,
     check_positive_int,
     check_real,
     check_row_order,
@@ -72,11 +73,7 @@ class MultilabelRanker(Saved, BaseEstimator):
 
         Without ``reset``, compare them with the stored ones.
         """
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is "
-                "None"
-            )
+        check_given(y, self)
         check_row_order(X, y=y)
         X = self._check_features(X, reset=reset)
         if reset:

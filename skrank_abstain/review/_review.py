@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
+    check_choice,
     check_positive_int,
     check_real,
-    shown,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import (
@@ -352,12 +352,9 @@ class Review:
         objective = check_objective(objective)
         if per_query is None and objective.equal_shares:
             per_query = "equal"
-        if isinstance(per_query, str) and per_query != "equal":
-            raise ValueError(
-                "per_query must be an integer, 'equal' or None, got "
-                f"{shown(per_query)}."
-            )
-        if not isinstance(per_query, str | None):
+        if isinstance(per_query, str):
+            check_choice(per_query, "per_query, unless it is a number,", ("equal",))
+        elif per_query is not None:
             check_positive_int(per_query, "per_query", minimum=0)
         loss, queries = self.calibration.loss, self.items.queries
         chosen = self._choose(n, objective, loss, per_query, verbose=verbose)

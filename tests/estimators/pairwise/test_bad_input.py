@@ -57,7 +57,7 @@ def test_bad_parameters(options, error, match, two):
         ),
         (
             lambda X, y: (pd.DataFrame(X, columns=list("abcdeabcdf")), y),
-            r"X must have column names that differ, .*got 'a' more than once",
+            r"X must have columns of different names, got \['a'.*more than once",
         ),
         (lambda X, y: (X[:, 0], y), r"Expected 2D array, got 1D"),
         (lambda X, y: (X[:0], y[:0]), r"0 sample\(s\)"),
