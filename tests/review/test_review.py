@@ -459,7 +459,7 @@ def test_notebooks_show_questions_and_reviewers():
     answers = say(questions, reviewer="<b>Ann")
     review = RANKER.review(**INPUT, answers=answers, reviewer_error=0.125)
     page = review._repr_html_()
-    assert "&lt;b&gt;Ann</th><td>3</td><td>0.125</td><td>0</td>" in page
+    assert "&lt;b&gt;Ann</th><td>3</td><td>0.125</td><td>0.125</td>" in page
 
 
 def test_questions_of_queries_in_turns_of_rows():
