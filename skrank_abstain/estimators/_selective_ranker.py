@@ -702,7 +702,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         return self._calibration.engine.graph(self._region, items)
 
     def explain(
-        self, X: Any, left: Any, right: Any, *, qid: Any = None, item_id: Any = None
+        self, X: Any, left: int, right: int, *, qid: Any = None, item_id: Any = None
     ) -> str:
         """Say why a pair is decided or open, by which numbers, and what decides it.
 
@@ -710,8 +710,8 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         ----------
         X, qid, item_id
             As in ``predict_pairs``.
-        left, right : int or object
-            The two items: rows of X, or their names if ``item_id`` is given.
+        left, right : int
+            The two items: rows of X. With ``item_id`` the text calls them by name.
 
         Returns
         -------
@@ -721,8 +721,7 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Raises
         ------
         ValueError
-            If the rows are equal, out of range or of two queries, or a name is not that
-            of one row.
+            If the rows are equal, out of range or of two queries.
 
         Examples
         --------
@@ -733,20 +732,9 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         >>> ranker = BALToR(Ridge(), coverage=0.5, random_state=0)
         >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
         >>> names = ["Ann", "Bo", "Cy", "Di"]
-        >>> print(ranker.explain(data.data[:4], "Ann", "Di", item_id=names))
+        >>> print(ranker.explain(data.data[:4], 0, 3, item_id=names))
         Ann and Di: A person decides (risk above the threshold); ...0.51) decides it...
         """
-        if item_id is not None:
-            found = [
-                [k for k, n in enumerate(item_id) if n == s] for s in (left, right)
-            ]
-            if [len(rows) for rows in found] != [1, 1]:
-                raise ValueError(
-                    f"left and right must name one row of X each, got {shown(left)} "
-                    f"and {shown(right)}, in rows {found[0]} and {found[1]}: pass X of "
-                    "one query, or rows without item_id."
-                )
-            (left,), (right,) = found
         pairs = [[left, right]]
         (pair,) = self.predict_pairs(X, qid=qid, item_id=item_id, pairs=pairs)
         return f"{pair.in_words()} {self._what_decides(pair)}"

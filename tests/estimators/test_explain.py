@@ -81,13 +81,8 @@ def test_a_decided_pair_an_equal_one_and_a_novel_one():
     assert novel.endswith("Only a person decides it, or a lower novelty_level.")
 
 
-def test_names_are_those_of_one_row():
+def test_items_are_called_by_their_names():
     ranker = BALToR(Ridge(), random_state=0).fit(*FITTED, qid=KNOWN.qid)
     names = [f"p{k}" for k in range(12)]
-    by_name = ranker.explain(DAY, "p3", "p7", item_id=names)
+    by_name = ranker.explain(DAY, 3, 7, item_id=names)
     assert by_name.replace("p3", "3").replace("p7", "7") == ranker.explain(DAY, 3, 7)
-    with pytest.raises(ValueError, match="left and right must name one row of X each"):
-        ranker.explain(DAY, "p3", "Ann", item_id=names)
-    X, qid = np.tile(DAY[:6], (2, 1)), np.repeat([0, 1], 6)
-    with pytest.raises(ValueError, match=r"in rows \[0, 6\] and \[7\]: pass X of one"):
-        ranker.explain(X, "a", "g", qid=qid, item_id=[*"abcdef", *"aghijk"])
