@@ -158,7 +158,7 @@ class LossPairs(NamedTuple):
         for numbers in in_blocks(n_pairs):
             if self.chosen is None:
                 right, left = (self.queries.order[i] for i in pairs.decode(numbers))
-                label = _labels(self.relevance, left, right)
+                label = labels_of(self.relevance, left, right)
             else:
                 left, right, label = (side[numbers] for side in self.chosen)
             if self.X is not None:
@@ -218,7 +218,7 @@ def take_pairs(
             if pairs is None
             else check_pairs(pairs, queries)
         )
-        chosen = left, right, _labels(relevance, left, right)
+        chosen = left, right, labels_of(relevance, left, right)
     X, gamma, norm, cost = abstention
     gamma, norm = check_gamma(gamma), check_norm(norm)
     if (X is None) != (cost is None) or (X is None and gamma > 0):
@@ -233,10 +233,6 @@ def take_pairs(
     features = check_features(X)
     check_consistent_length(features, values)
     return LossPairs(values, relevance, queries, chosen, features, gamma, norm, price)
-
-
-def _labels(relevance: FloatArray, left: IntArray, right: IntArray) -> IntArray:
-    return np.sign(relevance[left] - relevance[right]).astype(np.int64)
 
 
 def labelled_pairs(

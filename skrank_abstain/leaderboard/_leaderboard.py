@@ -400,11 +400,6 @@ class Leaderboard(Saved, BaseEstimator):
         check_choice(self.ties, "ties", tuple(VOTE_MODELS))
         check_choice(self.control, "control", ("familywise", "fdr"))
         check_choice(self.looks, "looks", ("once", "any"))
-        if not isinstance(self.lapses, bool | np.bool_):
-            raise TypeError(
-                f"lapses must be True or False, got {shown(self.lapses)}: the votes "
-                "say how many of them may be random."
-            )
         if self.prior != "cv":
             check_positive(self.prior, "prior")
         # Fits of the same votes agree, unless somebody asks for other draws.
