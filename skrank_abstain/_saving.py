@@ -9,11 +9,11 @@ from dataclasses import fields
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import joblib
 import numpy as np
-from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
+from sklearn.exceptions import InconsistentVersionWarning
 
 from skrank_abstain._warnings import hearing, warn_user
 

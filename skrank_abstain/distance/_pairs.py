@@ -20,6 +20,7 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.pairs import Queries, check_pairs, group_queries
+from skrank_abstain.pairs import pair_labels as labels_of
 
 
 @dataclass(frozen=True)

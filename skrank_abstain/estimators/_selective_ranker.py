@@ -19,7 +19,6 @@ from skrank_abstain._validation import (
     check_relevance,
     check_row_order,
     check_sample_weight,
-    shown,
 )
 from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators._bases import (

@@ -20,7 +20,6 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_vector,
     listed,
-    shown,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.leaderboard._evidence import (

@@ -10,7 +10,7 @@ import pytest
 from leaderboard.boards import draw
 from scipy.stats import t as student
 from sklearn.base import clone
-from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 
 from skrank_abstain.leaderboard import Leaderboard
 from skrank_abstain.pairs import PairDecisions, Ranking
