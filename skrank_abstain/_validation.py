@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
-from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 
 #: How far the probabilities of a pair may sum from one.
 _PROBA_TOLERANCE = 1e-6
@@ -362,12 +362,9 @@ def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
             "y.max() - y; otherwise y.astype(int)."
         )
     if given.dtype.kind in "iu":
-        large = given[(given > 2**53) | (given < -(2**53))]
-        if large.size:
-            raise ValueError(
-                "y must not exceed 2**53 in absolute value (integers beyond it are "
-                f"not exact as floats), got {large.flat[0]}."
-            )
+        large = (given > 2**53) | (given < -(2**53))
+        remedy = " Integers beyond it are not exact as floats."
+        refuse_values(given, large, "y must not exceed 2**53 in absolute value", remedy)
     return numbers
 
 
@@ -392,10 +389,7 @@ def check_labels(labels: ArrayLike, name: str, n_pairs: int | None = None) -> In
     array = check_vector(labels, name, n_pairs, unit="pair")
     # Compared before the conversion, which would turn 0.7 into the label 0.
     unknown = ~np.isin(array, (-1, 0, 1))
-    if unknown.any():
-        raise ValueError(
-            f"{name} must hold the labels -1, 0 and 1, got {array[unknown][0]!r}."
-        )
+    refuse_values(array, unknown, f"{name} must hold the labels -1, 0 and 1")
     return np.array(array, dtype=np.int64)
 
 
@@ -503,12 +497,18 @@ def check_shares(
     return numbers
 
 
+def refuse_values(array: Any, bad: BoolArray, rule: str, remedy: str = "") -> None:
+    """Raise if a value is bad, and name the first; ``rule`` says what must hold."""
+    if bad.any():
+        (first,) = array[bad][:1].tolist()
+        raise ValueError(f"{rule}, got {shown(first)}.{remedy}")
+
+
 def check_range(values: FloatArray, name: str) -> FloatArray:
     """Return values clipped to [0, 1], or raise where rounding cannot explain them."""
     # Shares of weighted pairs may sum to 1 + 1e-16.
     bad = (values < -_ROUNDING) | (values > 1 + _ROUNDING)
-    if bad.any():
-        raise ValueError(f"{name} must be in [0, 1], got {values[bad][0]}.")
+    refuse_values(values, bad, f"{name} must be in [0, 1]")
     return np.clip(values, 0.0, 1.0)
 
 

@@ -42,6 +42,7 @@ from skrank_abstain._validation import (
     check_real,
     check_relevance,
     check_scores,
+    refuse_values,
     shown,
 )
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
@@ -506,8 +507,7 @@ def forbidden_submatrix(
     """
     array = check_finite(matrix, "matrix", ("n_positives", "n_negatives"))
     other = ~np.isin(array, (0, 0.5, 1))
-    if other.any():
-        raise ValueError(f"matrix must hold 0, 1/2 and 1, got {array[other][0]}.")
+    refuse_values(array, other, "matrix must hold 0, 1/2 and 1")
     for first, second in combinations(range(array.shape[1]), 2):
         left, right = array[:, first], array[:, second]
         # How each row orders the two negatives: 0 for equal scores (both entries 1/2).

@@ -17,6 +17,7 @@ from skrank_abstain._validation import (
     check_relevance,
     check_scores,
     check_vector,
+    refuse_values,
     shown,
 )
 from skrank_abstain.pairs import Queries, check_pairs, group_queries
@@ -248,11 +249,8 @@ def labelled_pairs(
     labels = check_vector(pair_labels, "pair_labels", left.size, unit="pair")
     # Compared before the conversion, which would turn 1.5 into 1; True is not a label.
     known = np.isin(labels, (-1, 1)) & (labels.dtype.kind != "b")
-    if not known.all():
-        raise ValueError(
-            "pair_labels must be -1 (right preferred) or 1 (left preferred), got "
-            f"{shown(labels[~known].tolist()[0])}. Leave tied pairs out."
-        )
+    rule = "pair_labels must be -1 (right preferred) or 1 (left preferred)"
+    refuse_values(labels, ~known, rule, " Leave tied pairs out.")
     return left, right, labels.astype(np.int64)
 
 
