@@ -27,7 +27,6 @@ from skrank_abstain.selection._engine import (
     decide_pairs,
     decide_queries,
     margins,
-    tally_of,
 )
 from skrank_abstain.selection._gaps import GapRegion
 from skrank_abstain.selection._places import (

@@ -74,6 +74,11 @@ class Groups(Value):
         """Return the groups of some rows."""
         return Groups(self.code[rows], self.names)
 
+    def counts(self) -> dict[Any, int]:
+        """Return the number of queries of each group."""
+        counts = np.bincount(self.code, minlength=len(self.names))
+        return dict(zip(self.names, counts.tolist(), strict=True))
+
 
 def totals_by_group(
     items: Scores, groups: Groups, totals: Callable[[Scores], PairTotals]
@@ -390,9 +395,7 @@ class Calibration(Value):
         """Return the number of queries of each group; {None: all} without groups."""
         if self.groups is None:
             return {None: self.items.n_queries}
-        counts = np.bincount(self.groups.code, minlength=len(self.groups.names))
-        found = zip(self.groups.names, counts.tolist(), strict=True)
-        return {name: count for name, count in found if count}
+        return {name: count for name, count in self.groups.counts().items() if count}
 
     def loss_tables(
         self, margin_of: float | None = None, most: float | None = None
