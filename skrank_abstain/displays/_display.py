@@ -10,10 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._kernels import FloatArray, IntArray
-from skrank_abstain._validation import (
-    check_labels,
-    shown,
-)
+from skrank_abstain._validation import check_labels, shown
 from skrank_abstain._warnings import require
 from skrank_abstain.intake import take_columns
 from skrank_abstain.metrics import find_ranker

@@ -18,11 +18,7 @@ from skrank_abstain.intake._repeats import (
     hash_rows,
     warn_of_repeats,
 )
-from skrank_abstain.intake._rows import (
-    Rows,
-    encode_groups_of_items,
-    groups_of_queries,
-)
+from skrank_abstain.intake._rows import Rows, encode_groups_of_items, groups_of_queries
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.scorers import check_queries, fit_ranker, score_items
 from skrank_abstain.selection import Groups

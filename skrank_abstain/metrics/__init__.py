@@ -6,7 +6,6 @@ from skrank_abstain.metrics._curves import (
     area_of_prefixes,
     augrc_loss,
     aurc_loss,
-    generalised_area,
     risk_coverage_curve,
 )
 from skrank_abstain.metrics._scorers import (

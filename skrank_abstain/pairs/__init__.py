@@ -32,7 +32,6 @@ from skrank_abstain.pairs._queries import (
     rows_by_place,
 )
 from skrank_abstain.pairs._scores import (
-    FEW_PAIRS,
     GapOutcomes,
     Scores,
     by_query,

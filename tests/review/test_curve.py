@@ -228,7 +228,10 @@ def test_pipelines_and_other_rules_are_taken():
         ({"budgets": [0.5, 0.1]}, "budgets must ascend from at least one value, got"),
         ({"budgets": []}, "budgets must ascend from at least one value"),
         ({"budgets": 0.1}, "budgets must be a 1d array"),
-        ({"budgets": [200]}, "got 200.0. They are shares of all pairs: n quest"),
+        (
+            {"budgets": [200]},
+            "got 200.0. They are shares of all pairs: n quest",
+        ),
         ({"error": 1.0}, "error must be in"),
         ({"error": {}}, "error must name at least one reviewer"),
         ({"error": {"Ann": -1}}, "error must be in"),

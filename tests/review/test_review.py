@@ -506,7 +506,10 @@ def test_shares_of_queries():
     [
         ({"n": -1}, "n must be at least 0"),
         ({"n": 1, "objective": "all"}, "objective must be one of"),
-        ({"n": 1, "per_query": "all"}, "per_query, .* must be one of 'equal'"),
+        (
+            {"n": 1, "per_query": "all"},
+            "per_query, .* must be one of 'equal'",
+        ),
         ({"n": 1, "per_query": -1}, "per_query must be at least 0"),
     ],
 )
