@@ -155,7 +155,7 @@ def gains_of(y: FloatArray, gain: Any) -> FloatArray:
         )
     bad = (y != np.floor(y)) | (y < 0) | (y > MOST_GRADES)
     rule = f"y must hold whole grades from 0 to {MOST_GRADES} for gain='exponential'"
-    remedy = " 2^y - 1 of others means nothing: pass gain='linear', or a function."
+    remedy = " 2^y - 1 of others means nothing. Pass gain='linear', or a function."
     refuse_values(y, bad, rule, remedy)
     return np.exp2(y) - 1
 
