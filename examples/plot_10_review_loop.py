@@ -14,7 +14,6 @@ Half of the errors about patients who differ reverse their order.
 # -------------------
 # Trained and calibrated on earlier days, as in :doc:`plot_01_quickstart`. Reviewers may
 # answer "same", so that a tie is an answer here: ``loss="zero_one"``.
-import warnings
 from functools import partial
 from itertools import cycle
 
@@ -74,11 +73,9 @@ def reviewed(questions):
 # --------
 # All answers so far are the only state: the next review takes them all. More answers,
 # more pairs right, and the review knows about how many without labels. Few answers tell
-# little about who errs; a warning, silenced here, says when Ann and Bo cannot be told
-# apart. In the end the review knows that Bo reverses more orders, and about how many.
-# The best question is worth two pairs at first and one in the end: stop where it is
-# below the price of an answer.
-warnings.filterwarnings("ignore", ".* cannot be told apart by their answers")
+# little about who errs. In the end the review knows that Bo reverses more orders, and
+# about how many. The best question is worth two pairs at first and one in the end: stop
+# where it is below the price of an answer.
 print("answers  pairs right  expected  reverses: Ann   Bo   best question, in pairs")
 answers, rounds = [], []
 for _ in range(9):

@@ -9,11 +9,11 @@ from dataclasses import fields
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import joblib
 import numpy as np
-from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
+from sklearn.exceptions import InconsistentVersionWarning
 
 from skrank_abstain._warnings import hearing, warn_user
 
@@ -65,18 +65,6 @@ class Saved:
         other.__dict__.update(self.__dict__)
         return other
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            found = self.__dict__.get("_saved_by")
-            # A property that raised comes here, too.
-            if found is None or name.startswith("__") or hasattr(type(self), name):
-                return object.__getattribute__(self, name)
-            raise NotFittedError(
-                f"This {type(self).__name__}, saved by skrank_abstain {found}, has no "
-                f"{name}: fit it with {__version__}, or install the one that saved it."
-            )
-
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         # An object with two names, such as a prefit model, is saved once.
@@ -102,7 +90,6 @@ class Saved:
                 f"by {__version__}: fit it again, or install the version that saved it."
             ) from error
         if found != __version__:
-            self.__dict__["_saved_by"] = found
             warn_user(
                 InconsistentVersionWarning(
                     estimator_name=f"{name} of skrank_abstain",

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
-from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 
 #: How far the probabilities of a pair may sum from one.
 _PROBA_TOLERANCE = 1e-6
@@ -336,6 +336,13 @@ def check_not_negative(numbers: FloatArray, name: str) -> FloatArray:
     return numbers
 
 
+def check_given(y: Any, estimator: Any) -> None:
+    """Refuse to fit without labels, in words that scikit-learn's checks look for."""
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None")
+
+
 def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
     """Return relevance as finite float64, one value per item.
 
@@ -362,12 +369,9 @@ def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
             "y.max() - y; otherwise y.astype(int)."
         )
     if given.dtype.kind in "iu":
-        large = given[(given > 2**53) | (given < -(2**53))]
-        if large.size:
-            raise ValueError(
-                "y must not exceed 2**53 in absolute value (integers beyond it are "
-                f"not exact as floats), got {large.flat[0]}."
-            )
+        large = (given > 2**53) | (given < -(2**53))
+        remedy = " Integers beyond it are not exact as floats."
+        refuse_values(given, large, "y must not exceed 2**53 in absolute value", remedy)
     return numbers
 
 
@@ -392,10 +396,7 @@ def check_labels(labels: ArrayLike, name: str, n_pairs: int | None = None) -> In
     array = check_vector(labels, name, n_pairs, unit="pair")
     # Compared before the conversion, which would turn 0.7 into the label 0.
     unknown = ~np.isin(array, (-1, 0, 1))
-    if unknown.any():
-        raise ValueError(
-            f"{name} must hold the labels -1, 0 and 1, got {array[unknown][0]!r}."
-        )
+    refuse_values(array, unknown, f"{name} must hold the labels -1, 0 and 1")
     return np.array(array, dtype=np.int64)
 
 
@@ -487,26 +488,27 @@ def name_of_loss(loss: FloatArray) -> str:
     return str(next(named, loss.tolist()))
 
 
-def check_array(values: ArrayLike, name: str, *shape: str) -> FloatArray:
-    """Return finite numbers as float64; values that are no numbers are a TypeError."""
-    return check_finite(values, name, shape or None, allow_empty=True, error=TypeError)
+def check_shares(
+    values: ArrayLike, name: str, *, include_zero: bool = False, remedy: str = ""
+) -> FloatArray:
+    """Return rising shares, at least one, as float64; 1 is one, 0 if it is included."""
+    numbers = check_numbers(values, name)
+    # Python's numbers make the message read 1.2, not np.float64(1.2).
+    for value in numbers.tolist():
+        check_real(value, name, 0, 1, include_low=include_zero, remedy=remedy)
+    if numbers.size == 0 or (np.diff(numbers) <= 0).any():
+        raise ValueError(
+            f"{name} must ascend from at least one value, got "
+            f"{listed(numbers.tolist())}."
+        )
+    return numbers
 
 
-def check_per_query(
-    arrays: dict[str, ArrayLike], *, columns: bool = False
-) -> list[FloatArray]:
-    """Return arrays of one shape: a value per query, or a row if ``columns``."""
-    checked: list[FloatArray] = []
-    for name, values in arrays.items():
-        array = check_array(values, name)
-        known = checked[0].shape if checked else array.shape
-        if array.ndim not in (1, 1 + columns) or array.shape != known:
-            raise ValueError(
-                f"{name} must have one value per query like {next(iter(arrays))}, "
-                f"got shapes {array.shape} and {known}."
-            )
-        checked.append(array)
-    return checked
+def refuse_values(array: Any, bad: BoolArray, rule: str, remedy: str = "") -> None:
+    """Raise if a value is bad, and name the first; ``rule`` says what must hold."""
+    if bad.any():
+        (first,) = array[bad][:1].tolist()
+        raise ValueError(f"{rule}, got {shown(first)}.{remedy}")
 
 
 def names_of_columns(X: Any) -> list[Any] | None:

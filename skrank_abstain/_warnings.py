@@ -1,6 +1,7 @@
-"""Warnings that point at the user's line, and can be kept for a report."""
+"""What users are told: warnings that point at their line, and libraries to install."""
 
 import contextlib
+import importlib
 import os
 import pickle
 import sys
@@ -8,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 import joblib
 import sklearn
@@ -41,6 +43,18 @@ def hearing() -> Iterator[list[str]]:
 def heard() -> list[str]:
     """Return what was said since the innermost `hearing` began."""
     return _LISTS.get()[-1] if _LISTS.get() else []
+
+
+def require(library: str, what: str, install: str) -> Any:
+    """Import an optional library, or say what needs it and how to install it.
+
+    The package works without it: call this where it is used.
+    """
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        name = library.partition(".")[0]
+        raise ImportError(f"{what} requires {name}; install {install}.") from error
 
 
 def missing_qid(message: str) -> ValueError:

@@ -26,9 +26,9 @@ from sklearn.utils import check_random_state
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
     check_choice,
+    check_finite,
     check_fraction,
     check_not_negative,
-    check_per_query,
     check_positive_int,
 )
 from skrank_abstain._warnings import warn_user
@@ -118,7 +118,7 @@ def ratio_interval(
     (0.32, 1.11)
     """
     check_fraction(confidence, "confidence")
-    part, whole = check_per_query(
+    part, whole = _check_per_query(
         {"numerators": numerators, "denominators": denominators}, columns=True
     )
     check_not_negative(whole, "denominators")
@@ -224,7 +224,7 @@ def ratio_difference(*columns: ArrayLike, confidence: float = 0.95) -> RatioDiff
     """
     names = ("part_a", "whole_a", "part_b", "whole_b")
     named = dict(zip(names, columns, strict=True))
-    first, total_a, second, total_b = check_per_query(named)
+    first, total_a, second, total_b = _check_per_query(named)
     check_not_negative(total_a, "whole_a")
     check_not_negative(total_b, "whole_b")
     # Linearise, then subtract: a difference of ratios has no value for each query, but
@@ -258,6 +258,23 @@ def difference_of(
     return RatioDifference(a, b, difference, low, high, pvalue)
 
 
+def _check_per_query(
+    arrays: dict[str, ArrayLike], *, columns: bool = False
+) -> list[FloatArray]:
+    """Return arrays of one shape: a value per query, or a row if ``columns``."""
+    checked: list[FloatArray] = []
+    for name, values in arrays.items():
+        array = check_finite(values, name, allow_empty=True, error=TypeError)
+        known = checked[0].shape if checked else array.shape
+        if array.ndim not in (1, 1 + columns) or array.shape != known:
+            raise ValueError(
+                f"{name} must have one value per query like {next(iter(arrays))}, "
+                f"got shapes {array.shape} and {known}."
+            )
+        checked.append(array)
+    return checked
+
+
 def _linearise(part: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return a ratio, NaN if undefined, and each query's linear share of its error."""
     # Delta method: to first order the error of the ratio is the mean of these.
@@ -272,10 +289,7 @@ def _standard_error(influence: FloatArray) -> FloatArray:
     n_queries = len(influence)
     if n_queries < 2:
         return np.full(influence.shape[1:], np.nan)
-    error: FloatArray = np.sqrt(
-        np.sum(influence**2, axis=0) / (n_queries - 1) / n_queries
-    )
-    return error
+    return np.sqrt(np.sum(influence**2, axis=0) / (n_queries - 1) / n_queries)
 
 
 def cluster_bootstrap(

@@ -42,9 +42,9 @@ from skrank_abstain._validation import (
     check_real,
     check_relevance,
     check_scores,
+    refuse_values,
     shown,
 )
-from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics import Estimate
 from skrank_abstain.pairs import Scores, count_outcomes, group_queries
@@ -507,8 +507,7 @@ def forbidden_submatrix(
     """
     array = check_finite(matrix, "matrix", ("n_positives", "n_negatives"))
     other = ~np.isin(array, (0, 0.5, 1))
-    if other.any():
-        raise ValueError(f"matrix must hold 0, 1/2 and 1, got {array[other][0]}.")
+    refuse_values(array, other, "matrix must hold 0, 1/2 and 1")
     for first, second in combinations(range(array.shape[1]), 2):
         left, right = array[:, first], array[:, second]
         # How each row orders the two negatives: 0 for equal scores (both entries 1/2).
@@ -589,12 +588,6 @@ def _check_scores(
 ) -> tuple[FloatArray, FloatArray]:
     positive = check_finite(positive_scores, "positive_scores", ("n_positives",))
     negative = check_finite(negative_scores, "negative_scores", ("n_negatives",))
-    classes = {*np.unique(positive)} == {0.0, 1.0} != {*np.unique(negative)}
-    if classes and positive.size == negative.size > 2:
-        warn_user(
-            "positive_scores are 0 and 1 alone: for classes y and scores s pass "
-            "s[y == 1] and s[y == 0]."
-        )
     return positive, negative
 
 

@@ -179,3 +179,12 @@ def ratio_by_query(part, whole, qid):
         if total > 0:
             ratios.append(sum(part[row] for row in rows) / total)
     return sum(ratios) / len(ratios)
+
+
+def outcomes_of(difference, label):
+    """Return labels as if the higher-scored item of each pair came first.
+
+    An untied pair of equal scores counts as +1.
+    """
+    sign = np.sign(difference).astype(int)
+    return np.where(difference == 0, np.abs(label), sign * label)

@@ -1,5 +1,7 @@
 """Sorted items, and what engines make of them, in the short form that tests need."""
 
+import numpy as np
+
 from skrank_abstain.pairs import Scores
 from skrank_abstain.selection import Calibration
 
@@ -24,3 +26,10 @@ def at_coverage(engine, items, coverage, *, seed=0, **options):
     calibration = Calibration(None, items.ascending, engine.loss, seed=seed)
     vars(calibration)["engine"] = engine
     return calibration.at_coverage(coverage, **options)
+
+
+def fit_on_pairs(model, left, right, label):
+    """Fit a tie model to labelled pairs: each is a query of two items."""
+    scores, y = np.stack([left, right], axis=1), np.zeros((len(label), 2), int)
+    y[:, 0] = label
+    return model.fit(scores.ravel(), y.ravel(), qid=np.arange(y.size) // 2)

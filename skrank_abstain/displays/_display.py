@@ -10,13 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._kernels import FloatArray, IntArray
-from skrank_abstain._validation import (
-    check_fraction,
-    check_labels,
-    check_numbers,
-    listed,
-    shown,
-)
+from skrank_abstain._validation import check_labels, shown
+from skrank_abstain._warnings import require
 from skrank_abstain.intake import take_columns
 from skrank_abstain.metrics import find_ranker
 from skrank_abstain.pairs import Queries, Table, group_queries
@@ -38,16 +33,9 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 _FILLINGS = ("full", "none", "left", "top", "right")
 
 
-def require_pyplot(caller: str) -> Any:
+def require_pyplot(what: str) -> Any:
     """Return ``matplotlib.pyplot``, or say which extra brings it."""
-    try:
-        # Here, not above: the package works without it.
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{caller} requires matplotlib; install skrank-abstain[plot]."
-        ) from error
-    return plt
+    return require("matplotlib.pyplot", what, "skrank-abstain[plot]")
 
 
 def draw_curve(
@@ -294,20 +282,6 @@ def check_truth(y_true: ArrayLike) -> IntArray:
     if truth.size == 0:
         raise ValueError("y_true must hold at least one pair, got none.")
     return truth
-
-
-def check_coverages(coverages: ArrayLike, name: str = "coverages") -> FloatArray:
-    """Return rising shares of pairs in (0, 1], at least one, as float64."""
-    numbers = check_numbers(coverages, name)
-    # Python's numbers make the message read 1.2, not np.float64(1.2).
-    for value in numbers.tolist():
-        check_fraction(value, name, include_one=True)
-    if numbers.size == 0 or (np.diff(numbers) <= 0).any():
-        raise ValueError(
-            f"{name} must ascend from at least one value, got "
-            f"{listed(numbers.tolist())}."
-        )
-    return numbers
 
 
 def totals_at(

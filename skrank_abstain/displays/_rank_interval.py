@@ -16,6 +16,7 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_relevance,
     check_row_order,
+    refuse_values,
     shown,
 )
 from skrank_abstain.displays._display import (
@@ -342,9 +343,6 @@ def _check_intervals(intervals: ArrayLike) -> IntArray:
             f"{ranks.shape} and dtype {ranks.dtype}."
         )
     wrong = (ranks[:, 0] < 1) | (ranks[:, 0] > ranks[:, 1]) | (ranks[:, 1] > len(ranks))
-    if wrong.any():
-        raise ValueError(
-            f"intervals must hold 1 <= best <= worst <= {len(ranks)}, got "
-            f"{ranks[wrong][0].tolist()} at row {int(wrong.argmax())}."
-        )
+    rule = f"intervals must hold 1 <= best <= worst <= {len(ranks)}"
+    refuse_values(ranks, wrong, rule)
     return ranks.astype(np.int64)

@@ -17,12 +17,12 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_proba,
     check_relevance,
+    check_shares,
     encode_qid,
 )
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.displays._display import (
     Display,
-    check_coverages,
     check_truth,
     draw_curve,
     draw_intervals,
@@ -213,7 +213,7 @@ class CoverageDisplay(Display):
         ValueError
             If shapes do not fit, there are no pairs, or the targets do not ascend.
         """
-        asked = check_coverages(target, "target")
+        asked = check_shares(target, "target")
         masks = np.asarray(accepted)
         if masks.ndim != 2 or len(masks) != asked.size or masks.size == 0:
             raise ValueError(
@@ -398,7 +398,8 @@ class ClassFractionDisplay(Display):
         -----
         O(n_pairs log n_pairs).
         """
-        target = check_coverages(_FINE_COVERAGES if coverages is None else coverages)
+        asked = _FINE_COVERAGES if coverages is None else coverages
+        target = check_shares(asked, "coverages")
         truth = check_truth(y_true)
         risks = check_numbers(risk, "risk", truth.size, unit="pair")
         # Equal risks are accepted together: several quantiles may be one threshold.
@@ -662,8 +663,7 @@ def _intervals(
         return None
     ends = ratio_interval(part[some], whole[some], confidence=confidence)
     # Symmetric about the ratio, which may be near 0 or 1.
-    inside: FloatArray = np.clip(np.stack(ends, axis=1), 0.0, 1.0)
-    return inside
+    return np.clip(np.stack(ends, axis=1), 0.0, 1.0)
 
 
 def _targets(
@@ -671,7 +671,7 @@ def _targets(
 ) -> FloatArray:
     """Return the given coverages, or default ones up to the highest of the ranker."""
     if coverages is not None:
-        return check_coverages(coverages)
+        return check_shares(coverages, "coverages")
     return np.unique(np.minimum(default, getattr(ranker, "highest_coverage_", 1.0)))
 
 

@@ -152,8 +152,7 @@ class Exponential(MarginLoss):
     def value(self, margin: ArrayLike) -> FloatArray:
         """Return exp(-t)."""
         with np.errstate(over="ignore"):
-            result: FloatArray = np.exp(-_numbers(margin))
-        return result
+            return np.exp(-_numbers(margin))
 
     def derivative(self, margin: ArrayLike) -> FloatArray:
         """Return -exp(-t)."""
@@ -198,16 +197,14 @@ class Sigmoid(MarginLoss):
     def value(self, margin: ArrayLike) -> FloatArray:
         """Return 1 - tanh(k t), as 2 / (1 + exp(2 k t)), where nothing cancels."""
         with np.errstate(over="ignore"):
-            result: FloatArray = 2 * expit(-2 * self.k * _numbers(margin))
-        return result
+            return 2 * expit(-2 * self.k * _numbers(margin))
 
     def derivative(self, margin: ArrayLike) -> FloatArray:
         """Return -k / cosh(k t)^2."""
         with np.errstate(over="ignore"):
             twice = 2 * self.k * _numbers(margin)
         # 1 / cosh^2 as a product of two sigmoids, of which neither overflows.
-        result: FloatArray = -4 * self.k * expit(twice) * expit(-twice)
-        return result
+        return -4 * self.k * expit(twice) * expit(-twice)
 
     def best_margin(self, weight: ArrayLike, opposite: ArrayLike) -> FloatArray:
         """Return infinity with the sign of the difference of the weights."""
@@ -234,13 +231,11 @@ class Logistic(MarginLoss):
     def value(self, margin: ArrayLike) -> FloatArray:
         """Return ln(1 + exp(-t))."""
         # ln(1 + exp(1000)) overflows; log_expit does not.
-        result: FloatArray = -log_expit(_numbers(margin))
-        return result
+        return -log_expit(_numbers(margin))
 
     def derivative(self, margin: ArrayLike) -> FloatArray:
         """Return -1 / (1 + exp(t))."""
-        result: FloatArray = -expit(-_numbers(margin))
-        return result
+        return -expit(-_numbers(margin))
 
     def best_margin(self, weight: ArrayLike, opposite: ArrayLike) -> FloatArray:
         """Return the logarithm of the ratio of the weights."""

@@ -17,9 +17,11 @@ from skrank_abstain._validation import (
     check_relevance,
     check_scores,
     check_vector,
+    refuse_values,
     shown,
 )
 from skrank_abstain.pairs import Queries, check_pairs, group_queries
+from skrank_abstain.pairs import pair_labels as labels_of
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ class LossPairs(NamedTuple):
         for numbers in in_blocks(n_pairs):
             if self.chosen is None:
                 right, left = (self.queries.order[i] for i in pairs.decode(numbers))
-                label = _labels(self.relevance, left, right)
+                label = labels_of(self.relevance, left, right)
             else:
                 left, right, label = (side[numbers] for side in self.chosen)
             if self.X is not None:
@@ -218,7 +220,7 @@ def take_pairs(
             if pairs is None
             else check_pairs(pairs, queries)
         )
-        chosen = left, right, _labels(relevance, left, right)
+        chosen = left, right, labels_of(relevance, left, right)
     X, gamma, norm, cost = abstention
     gamma, norm = check_gamma(gamma), check_norm(norm)
     if (X is None) != (cost is None) or (X is None and gamma > 0):
@@ -235,10 +237,6 @@ def take_pairs(
     return LossPairs(values, relevance, queries, chosen, features, gamma, norm, price)
 
 
-def _labels(relevance: FloatArray, left: IntArray, right: IntArray) -> IntArray:
-    return np.sign(relevance[left] - relevance[right]).astype(np.int64)
-
-
 def labelled_pairs(
     y: Any, pairs: ArrayLike | None, pair_labels: ArrayLike, queries: Queries
 ) -> tuple[IntArray, IntArray, IntArray]:
@@ -251,11 +249,8 @@ def labelled_pairs(
     labels = check_vector(pair_labels, "pair_labels", left.size, unit="pair")
     # Compared before the conversion, which would turn 1.5 into 1; True is not a label.
     known = np.isin(labels, (-1, 1)) & (labels.dtype.kind != "b")
-    if not known.all():
-        raise ValueError(
-            "pair_labels must be -1 (right preferred) or 1 (left preferred), got "
-            f"{shown(labels[~known].tolist()[0])}. Leave tied pairs out."
-        )
+    rule = "pair_labels must be -1 (right preferred) or 1 (left preferred)"
+    refuse_values(labels, ~known, rule, " Leave tied pairs out.")
     return left, right, labels.astype(np.int64)
 
 
@@ -349,9 +344,7 @@ def distances(X: FloatArray, left: Any, right: Any, norm: float) -> FloatArray:
 
 def check_features(X: ArrayLike) -> FloatArray:
     """Return ``X`` as a finite float64 matrix."""
-    return np.asarray(
-        check_array(X, dtype=np.float64, input_name="X", ensure_min_samples=0)
-    )
+    return check_array(X, dtype=np.float64, input_name="X", ensure_min_samples=0)
 
 
 def check_gamma(gamma: Any) -> float:

@@ -56,8 +56,7 @@ class NoveltyTest(Value):
         return self._low(novelty_pvalues_of_known(self.strangeness, self.queries))
 
     def _low(self, pvalues: FloatArray) -> BoolArray:
-        low: BoolArray = pvalues <= self.level + _SLACK
-        return low
+        return pvalues <= self.level + _SLACK
 
 
 def check_novelty(novelty: Any, level: float, groups: Any) -> None:

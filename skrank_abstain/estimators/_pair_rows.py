@@ -23,6 +23,7 @@ from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import (
     check_columns,
+    check_given,
     check_scores,
     listed,
     refuse_lazy,
@@ -50,12 +51,6 @@ _SIDES += [("a", "b"), ("x", "y")]
 def take_pairs(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check X against the columns of ``fit``; return it as an array or a frame."""
     names = list(getattr(X, "columns", ()))
-    if len(set(names)) < len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(
-            f"X must have column names that differ, got {repeated!r} more than once: "
-            "give those of the right half a suffix."
-        )
     X = check_columns(estimator, X, reset=reset)
     if X.shape[1] % 2:
         raise ValueError(
@@ -198,8 +193,7 @@ def read_verdicts(model: Any, labels: Any) -> FloatArray:
         name=f"classes_ of the estimator, {name},",
     )
     _check_meaning(meaning, f"classes_ of the estimator, {name},", kinds)
-    verdicts: FloatArray = (1 + meaning) / 2
-    return verdicts
+    return (1 + meaning) / 2
 
 
 def _check_meaning(meaning: IntArray, name: str, kinds: list[Any]) -> None:
@@ -249,8 +243,7 @@ def _decision(model: Any, X: Any, verdicts: FloatArray) -> FloatArray:
         decision = unwrap(model).decision_function(X) if X.shape[0] else np.zeros(0)
         return sign * check_scores(np.ravel(decision), X.shape[0])
     for_left = class_proba(model, X, verdicts.size) @ verdicts
-    log_odds: FloatArray = logit(_DOUBT / 2 + (1 - _DOUBT) * for_left)
-    return log_odds
+    return logit(_DOUBT / 2 + (1 - _DOUBT) * for_left)
 
 
 def split_pairs(
@@ -332,10 +325,9 @@ class PairClasses(Value):
 
     def named(self, label: IntArray) -> NDArray[Any]:
         """Return pair labels as the user writes them."""
-        named: NDArray[Any] = self.kinds[np.argsort(self.meaning)][
+        return self.kinds[np.argsort(self.meaning)][
             label + 1 if self.has_ties else (label + 1) // 2
         ]
-        return named
 
     def read(self, y: Any) -> IntArray:
         """Return the meaning of other labels to a classifier fitted on these.
@@ -365,11 +357,7 @@ def read_labels(
     estimator: Any, X: Any, y: Any, labels: Any
 ) -> tuple[PairClasses, IntArray]:
     """Return the kinds of labels, and the labels as -1, 0, +1."""
-    if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is "
-            "None"
-        )
+    check_given(y, estimator)
     refuse_lazy(y, "y")
     truth = column_or_1d(y, warn=True)
     check_consistent_length(X, truth)

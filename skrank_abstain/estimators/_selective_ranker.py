@@ -23,11 +23,10 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators._bases import (
-    ModelWrapper,
+    ItemRanker,
     RuleThreshold,
     add_by_group,
     model_columns,
-    predict_items,
     score_new_items,
 )
 from skrank_abstain.estimators._novelty import NoveltyTest, check_novelty, find_novel
@@ -69,56 +68,21 @@ from skrank_abstain.selection import (
     decide_queries,
     fit_calibration,
     place_results,
+    place_shares,
     queries_for,
 )
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
 
 
-class PairDecider(ModelWrapper):
+class PairDecider(ItemRanker):
     """Base of the rankers of items that abstain on some of their pairs.
 
     ``fit`` sets ``_region``, the accepted pairs, and calls ``_take_over``.
     ``_decision`` decides pairs of new items.
     """
 
-    # What the wrapped model requests, if it does, can pass through a Pipeline.
-    __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
-    __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
-
     _region: Any  # each engine has a type of its own
     _loss: FloatArray = ZERO_ONE_LOSS
-
-    def predict(self, X: Any, *, qid: Any = None) -> FloatArray:
-        """Return the wrapped ranker's score of each item.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            One row per item.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item; only models that request ``qid`` need it.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better. One value per *item*: decisions come from other methods.
-        """
-        return predict_items(self, X, qid)
-
-    def decision_function(self, X: Any, *, qid: Any = None) -> FloatArray:
-        """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
-
-        Parameters
-        ----------
-        X, qid
-            As in ``predict``.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better.
-        """
-        return predict_items(self, X, qid)
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
@@ -721,7 +685,8 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
                 f"{confidence!r}: its promise takes {needed} queries that no model has "
                 f"seen. {way}, or pass a fitted ranker."
             )
-        return confident_places(known.place_shares(), n, items.ascending, confidence)
+        shares = place_shares(known.items)
+        return confident_places(shares, n, items.ascending, confidence)
 
     def preference_graph(self, X: Any, *, qid: Any = None) -> csr_array:
         """Return the accepted orders without those that follow from others.

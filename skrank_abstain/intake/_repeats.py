@@ -407,5 +407,4 @@ def _sums_of_sparse(X: Any) -> BitArray:
     zeros = mix(salt)
     added = mix(_bits(rows.data) + salt[rows.indices]) - zeros[rows.indices]
     sums = np.append(np.uint64(0), np.cumsum(added, dtype=np.uint64))
-    total: BitArray = sums[rows.indptr[1:]] - sums[rows.indptr[:-1]] + zeros.sum()
-    return total
+    return sums[rows.indptr[1:]] - sums[rows.indptr[:-1]] + zeros.sum()

@@ -19,6 +19,7 @@ from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
     MOST_GRADES,
     check_columns,
+    check_given,
     check_relevance,
     check_row_order,
     encode_qid,
@@ -137,10 +138,7 @@ def check_labelled_rows(
     ``ranker`` stores the columns of X, and is named in messages; ``groups`` is the
     column of X with the groups of the items.
     """
-    if y is None:
-        raise ValueError(
-            f"{type(ranker).__name__} requires y to be passed, but the target y is None"
-        )
+    check_given(y, ranker)
     check_row_order(X, y=y, qid=qid)
     rows = take_rows(ranker, X, qid, ranker.qid_col, reset=True, groups=groups)
     rows = replace(rows, y=check_relevance(y, rows.queries.n_items))

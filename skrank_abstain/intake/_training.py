@@ -18,11 +18,7 @@ from skrank_abstain.intake._repeats import (
     hash_rows,
     warn_of_repeats,
 )
-from skrank_abstain.intake._rows import (
-    Rows,
-    encode_groups_of_items,
-    groups_of_queries,
-)
+from skrank_abstain.intake._rows import Rows, encode_groups_of_items, groups_of_queries
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.scorers import check_queries, fit_ranker, score_items
 from skrank_abstain.selection import Groups
@@ -285,8 +281,7 @@ def draw_seeds(random_state: Any) -> list[int]:
     The split then does not depend on what the rule draws.
     """
     random = check_random_state(random_state)
-    seeds: list[int] = random.randint(2**31 - 1, size=2).tolist()
-    return seeds
+    return random.randint(2**31 - 1, size=2).tolist()
 
 
 def check_pairs_to_calibrate(sizes: IntArray) -> None:

@@ -20,7 +20,6 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_vector,
     listed,
-    shown,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.leaderboard._evidence import (
@@ -400,11 +399,6 @@ class Leaderboard(Saved, BaseEstimator):
         check_choice(self.ties, "ties", tuple(VOTE_MODELS))
         check_choice(self.control, "control", ("familywise", "fdr"))
         check_choice(self.looks, "looks", ("once", "any"))
-        if not isinstance(self.lapses, bool | np.bool_):
-            raise TypeError(
-                f"lapses must be True or False, got {shown(self.lapses)}: the votes "
-                "say how many of them may be random."
-            )
         if self.prior != "cv":
             check_positive(self.prior, "prior")
         # Fits of the same votes agree, unless somebody asks for other draws.
@@ -479,33 +473,6 @@ class Leaderboard(Saved, BaseEstimator):
             place=evidence.place,
             pvalue=found.pvalue,
         )
-
-    def by_category(self) -> dict[str, list[Any]]:
-        """Return the places of the items in each category of votes, as columns.
-
-        Returns
-        -------
-        columns : dict of str to list
-            ``item_id``, ``all`` and a column for each category: "2 to 4" says from
-            which to which place, "" that there are no votes. ``pandas.DataFrame`` makes
-            a frame of it.
-
-        Notes
-        -----
-        Each column keeps its promise by itself; k of them hold at once with a
-        probability of at least ``1 - k (1 - confidence)``.
-        """
-        items = self.ranking().item_id.tolist()
-        table: dict[str, list[Any]] = {"item_id": items}
-        for name, board in ({"all": self} | self.boards_).items():
-            places = {
-                item.item_id: f"{item.best} to {item.worst}"
-                if item.open
-                else f"{item.best}"
-                for item in board.ranking()
-            }
-            table[str(name)] = [places.get(item, "") for item in items]
-        return table
 
     def more_needed(self) -> ItemDecisions:
         """Return how many more votes, or queries, decide each pair of neighbours.

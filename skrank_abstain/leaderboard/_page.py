@@ -84,23 +84,7 @@ def write_report(board: Any, evidence: Evidence) -> Report:
         Section("Items", [Table(head, rows), *rest, picture]),
         Section("Assumptions", [assumptions]),
     ]
-    if getattr(board, "boards_", None):
-        sections.insert(5, _by_category(board))
     return write_page("Leaderboard", board, sections, warnings=notes_on(evidence))
-
-
-def _by_category(board: Any) -> Section:
-    """Return the places in all categories of votes, and what holds for all of them."""
-    columns = board.by_category()
-    n, alpha = len(columns) - 1, 1 - board.confidence
-    promise = (
-        f"Each of {n} columns keeps its promise by itself. All hold at once with a "
-        f"probability of at least {max(1 - n * alpha, 0):.2g}; "
-        f"confidence={1 - alpha / n:.4g} makes it {board.confidence:g}."
-    )
-    rows = list(map(list, zip(*columns.values(), strict=True)))[:_MOST]
-    table = Table(tuple(columns), [list(map(str, row)) for row in rows])
-    return Section("By category", [promise, table])
 
 
 def notes_on(evidence: Evidence) -> list[str]:

@@ -92,16 +92,14 @@ class Votes(Value):
     def per_item(self) -> IntArray:
         """Number of votes about each item."""
         both = np.concatenate([self.left, self.right])
-        votes: IntArray = np.bincount(both, minlength=self.items.size)
-        return votes
+        return np.bincount(both, minlength=self.items.size)
 
     @property
     def component(self) -> IntArray:
         """Number of the group of items that are linked by votes."""
         n, ones = self.items.size, np.ones(self.left.size)
         links = coo_array((ones, (self.left, self.right)), (n, n))
-        group: IntArray = connected_components(links, directed=False)[1]
-        return group
+        return connected_components(links, directed=False)[1]
 
 
 def read_votes(

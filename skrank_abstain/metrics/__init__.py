@@ -6,7 +6,6 @@ from skrank_abstain.metrics._curves import (
     area_of_prefixes,
     augrc_loss,
     aurc_loss,
-    generalised_area,
     risk_coverage_curve,
 )
 from skrank_abstain.metrics._scorers import (
@@ -15,7 +14,6 @@ from skrank_abstain.metrics._scorers import (
     coverage_at_risk,
     find_ranker,
     neg_aurc_scorer,
-    neg_place_width,
     selective_accuracy_scorer,
     selective_auc_scorer,
     selective_utility,
@@ -49,7 +47,6 @@ __all__ = [
     "selective_accuracy_scorer",
     "selective_auc_scorer",
     "neg_aurc_scorer",
-    "neg_place_width",
     "accuracy_at_coverage",
     "coverage_at_risk",
     "selective_utility",

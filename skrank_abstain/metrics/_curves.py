@@ -24,12 +24,7 @@ from scipy.special import digamma
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import check_labels, check_loss, check_numbers
-from skrank_abstain.metrics._scores import (
-    Area,
-    MetricValue,
-    check_average,
-    pair_weight,
-)
+from skrank_abstain.metrics._scores import Area, MetricValue, check_average, pair_weight
 
 
 def risk_coverage_curve(

@@ -138,12 +138,6 @@ def _utility(cost: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
     return float(1 - (totals.loss.sum() + cost * abstained) / n_pairs)
 
 
-def _neg_width(confidence: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
-    _, width = ranker.evaluate_places(X, y, qid=qid, confidence=confidence)
-    known = width[~np.isnan(width)]
-    return -float(known.mean()) if known.size else np.nan
-
-
 def _or_warn(measure: Measure, name: str, *data: Any) -> float:
     # The methods of rankers do not warn of undefined values; a scorer must.
     value = measure(*data)
@@ -261,32 +255,6 @@ def selective_utility(cost: float) -> RankerScorer:
     """
     checked = check_real(cost, "cost", 0, np.inf, include_high=False)
     return _scorer(_utility, "selective_utility", "evaluate", checked)
-
-
-def neg_place_width(confidence: float) -> RankerScorer:
-    """Return a scorer: minus the mean width of places with a confidence.
-
-    Higher is better, in [-1, 0]. Compares how precise places are of rankers that hold
-    the true place equally often (``rank_intervals``).
-
-    Parameters
-    ----------
-    confidence : float
-        In (0, 1).
-
-    Notes
-    -----
-    A width is the number of possible places of an item, as a share of its query; each
-    query counts alike. ``ranker.evaluate_places`` tells how often places hold.
-
-    Examples
-    --------
-    >>> from skrank_abstain.metrics import neg_place_width
-    >>> neg_place_width(0.9)
-    neg_place_width(0.9)
-    """
-    checked = check_fraction(confidence, "confidence")
-    return _scorer(_neg_width, "neg_place_width", "evaluate_places", checked)
 
 
 def find_ranker(

@@ -607,11 +607,8 @@ class Averaging:
         name : str
             For the warning if there are no pairs.
         """
-        if self.interval == "delta":
-            raise ValueError(
-                'interval must be None or "bootstrap" for an area under a curve, which '
-                'is not a ratio of sums over queries, got "delta".'
-            )
+        if self.interval is not None:  # an area is no ratio of sums over queries
+            check_choice(self.interval, "interval of an area", ("bootstrap",))
         if cost.size == 0:
             value = undefined(name)
             return value if self.interval is None else Estimate(value, np.nan, np.nan)

@@ -551,11 +551,10 @@ def _check_day(day: Any, known: Collection[str]) -> None:
 
 def _probe(model: Any) -> list[float]:
     """Return the scores of random items; none if the model does not take numbers."""
-    scores: list[float] = []
     X = np.random.default_rng(0).normal(size=(16, getattr(model, "n_features_in_", 1)))
     with suppress(Exception), catch_warnings(action="ignore"):
-        scores = score_items(model, X).tolist()
-    return scores
+        return score_items(model, X).tolist()
+    return []
 
 
 def _levels(ranker: Any, items: Scores) -> IntArray:
@@ -573,8 +572,7 @@ def _levels(ranker: Any, items: Scores) -> IntArray:
     below = at_thresholds(engine, items, thresholds * engine.highest)[0][some]
     mean_risk = 1 - (below / pairs[:, None]).mean(axis=1)
     shares = np.stack([abstained, mean_risk], axis=1)
-    levels: IntArray = np.rint(shares.clip(0, 1) * (_N_LEVELS - 1)).astype(np.int64)
-    return levels
+    return np.rint(shares.clip(0, 1) * (_N_LEVELS - 1)).astype(np.int64)
 
 
 def _enough_draws(tied: FloatArray) -> int:

@@ -32,6 +32,7 @@ from skrank_abstain._validation import (
     check_sample_weight,
     listed,
     refuse_lazy,
+    refuse_values,
     shown,
 )
 from skrank_abstain._warnings import warn_user
@@ -337,16 +338,12 @@ def multilabel_sample_losses(
         warn_user("y_score must be higher for better labels: pass ranks as -ranks.")
     # 2**y - 1 is a gain for grades only.
     unknown = (y < 0) | (y != np.rint(y)) | (y > LARGEST_GRADE)
-    if unknown.any():
-        raise ValueError(
-            f"y_true must hold integer grades from 0 to {LARGEST_GRADE}, higher is "
-            f"better, got {y[unknown][0]}."
-        )
-    if loss in _BINARY and (y > 1).any():
-        raise ValueError(
-            f"y_true must hold 0 and 1 only, got {y[y > 1][0]}. For graded relevance "
-            f"take one of the losses {', '.join([*TOP_LOSSES, *_GRADED])}."
-        )
+    rule = f"y_true must hold integer grades from 0 to {LARGEST_GRADE}"
+    refuse_values(y, unknown, rule, " Higher is better.")
+    if loss in _BINARY:
+        others = ", ".join([*TOP_LOSSES, *_GRADED])
+        remedy = f" For graded relevance take one of the losses {others}."
+        refuse_values(y, y > 1, "y_true must hold 0 and 1 only", remedy)
     ranked = rank_labels(y, scores, average=ties == "average")
     if loss in TOP_LOSSES:
         return TOP_LOSSES[loss](ranked, check_top(p, y.shape[1], "loss", loss))
@@ -770,11 +767,8 @@ def check_codes(values: ArrayLike, name: str, n_codes: int, *axes: str) -> IntAr
     """Return the numbers 0 to ``n_codes - 1`` as integers, or raise."""
     array = check_finite(values, name, axes)
     wrong = ~np.isin(array, range(n_codes))
-    if wrong.any():
-        raise ValueError(
-            f"{name} must hold whole numbers from 0 to {n_codes - 1}, got "
-            f"{array[wrong][0]:g}."
-        )
+    rule = f"{name} must hold whole numbers from 0 to {n_codes - 1}"
+    refuse_values(array, wrong, rule)
     return array.astype(np.int64)
 
 
@@ -782,12 +776,9 @@ def _check_permutations(
     values: ArrayLike, name: str, axes: tuple[str, ...] | None = None
 ) -> IntArray:
     ranks = np.atleast_1d(check_finite(values, name, axes)).astype(np.int64)
-    wrong = (np.sort(ranks, axis=-1) != np.arange(1, ranks.shape[-1] + 1)).any(axis=-1)
-    if wrong.any():
-        raise ValueError(
-            f"{name} must hold permutations of 1 to {ranks.shape[-1]}, got "
-            f"{ranks[wrong][0].tolist()}."
-        )
+    n_labels = ranks.shape[-1]
+    wrong = (np.sort(ranks, axis=-1) != np.arange(1, n_labels + 1)).any(axis=-1)
+    refuse_values(ranks, wrong, f"{name} must hold permutations of 1 to {n_labels}")
     return ranks
 
 

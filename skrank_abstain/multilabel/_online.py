@@ -27,6 +27,7 @@ from skrank_abstain._validation import (
     check_choice,
     check_positive,
     check_positive_int,
+    refuse_values,
     shown,
 )
 from skrank_abstain.multilabel._losses import losses_of_known, misordered_share
@@ -331,12 +332,9 @@ class OnlineMultilabelRanker(MultilabelRanker):
         # harm.
         slack = _ROUNDING * self.loss_bound
         bad = ~((values >= -slack) & (values <= self.loss_bound + slack))
-        if bad.any():
-            raise ValueError(
-                f"loss must return values in [0, loss_bound], with loss_bound="
-                f"{self.loss_bound:g}, got {values[bad][0]:g}. Raise loss_bound to the "
-                "largest possible loss."
-            )
+        rule = f"loss must return values in [0, loss_bound={self.loss_bound:g}]"
+        remedy = " Raise loss_bound to the largest possible loss."
+        refuse_values(values, bad, rule, remedy)
         return values
 
     def _advice(self, X: Any) -> list[FloatArray]:

@@ -12,14 +12,9 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV
-from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import (
-    check_is_fitted,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved, all_or_nothing
@@ -27,6 +22,7 @@ from skrank_abstain._validation import (
     MOST_GRADES,
     check_choice,
     check_columns,
+    check_given,
     check_positive_int,
     check_real,
     check_row_order,
@@ -45,7 +41,7 @@ from skrank_abstain.multilabel._losses import (
     losses_of_known,
     misordered_share,
 )
-from skrank_abstain.scorers import last_step
+from skrank_abstain.scorers import last_step, named_step
 
 
 class MultilabelRanker(Saved, BaseEstimator):
@@ -72,11 +68,7 @@ class MultilabelRanker(Saved, BaseEstimator):
 
         Without ``reset``, compare them with the stored ones.
         """
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is "
-                "None"
-            )
+        check_given(y, self)
         check_row_order(X, y=y)
         X = self._check_features(X, reset=reset)
         if reset:
@@ -735,11 +727,8 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
 
 def _weight_name(estimator: Any) -> str | None:
     """Return the name under which ``fit`` takes sample weights, None if it does not."""
-    prefix = ""
-    while isinstance(estimator, Pipeline):
-        name, estimator = estimator.steps[-1]
-        prefix += f"{name}__"
-    takes = has_fit_parameter(estimator, "sample_weight")
+    prefix, final = named_step(estimator)
+    takes = has_fit_parameter(final, "sample_weight")
     return f"{prefix}sample_weight" if takes else None
 
 

@@ -32,7 +32,6 @@ from skrank_abstain.pairs._queries import (
     rows_by_place,
 )
 from skrank_abstain.pairs._scores import (
-    FEW_PAIRS,
     GapOutcomes,
     Scores,
     by_query,
@@ -42,7 +41,6 @@ from skrank_abstain.pairs._scores import (
     every_outcome,
     gap_outcomes,
     largest_gap,
-    outcomes_of,
     pairs_by_grade,
     semiorder_graph,
     semiorder_ranks,

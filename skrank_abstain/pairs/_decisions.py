@@ -170,14 +170,12 @@ class PairDecisions(Table):
     @property
     def decided_order(self) -> BoolArray:
         """Accepted pairs with a preferred item, shape (n_pairs,), bool."""
-        order: BoolArray = self.accepted & (self.label != 0)
-        return order
+        return self.accepted & (self.label != 0)
 
     @property
     def decided_tie(self) -> BoolArray:
         """Accepted pairs that are predicted to be ties, shape (n_pairs,), bool."""
-        tie: BoolArray = self.accepted & (self.label == 0)
-        return tie
+        return self.accepted & (self.label == 0)
 
     @property
     def coverage(self) -> float:
@@ -211,8 +209,7 @@ class PairDecisions(Table):
         code = np.select([*found.values()], range(len(found)), len(found))
         # Frames of no pairs have a column of texts, too.
         kind = object if len(self) else str
-        reasons: NDArray[Any] = np.array([*found, text], dtype=kind)[code]
-        return reasons
+        return np.array([*found, text], dtype=kind)[code]
 
     def take(self, index: Any) -> Self:
         """Return the pairs at ``index`` (integers, a boolean mask or a slice)."""
@@ -338,8 +335,7 @@ class PairDecisions(Table):
         loser = np.where(ahead, right, left)[strict]
         best, worst = bounds_of_orders(winner, loser, query).T
         undecided = (best <= k) & (worst > k)
-        deciding: BoolArray = undecided[left] | undecided[right]
-        return deciding
+        return undecided[left] | undecided[right]
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns that exist, in the order of ``PairRecord``."""
@@ -439,8 +435,7 @@ class Ranking(Table):
     def open(self) -> BoolArray:
         """Items to which the decided pairs leave several ranks, (n_items,), bool."""
         n_same = 1 if self.n_same is None else self.n_same
-        is_open: BoolArray = self.worst - self.best >= n_same
-        return is_open
+        return self.worst - self.best >= n_same
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {name: getattr(self, name) for name in self._record._fields}

@@ -194,8 +194,7 @@ def pair_labels(
     """
     relevance = check_relevance(y)
     # From the raw relevance: the bins that train a booster would turn orders into ties.
-    label: IntArray = np.sign(relevance[left] - relevance[right]).astype(np.int64)
-    return label
+    return np.sign(relevance[left] - relevance[right]).astype(np.int64)
 
 
 def check_pairs(pairs: ArrayLike, queries: Queries) -> tuple[IntArray, IntArray]:

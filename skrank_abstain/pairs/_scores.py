@@ -189,8 +189,7 @@ class Scores(Value):
         """Dense ranks of the relevance, of items that have one."""
         if self.y is None:
             raise ValueError("outcomes need relevance, got items without y.")
-        ranks: IntArray = dense_ranks(self.y) if self.rows is None else self.y
-        return ranks
+        return dense_ranks(self.y) if self.rows is None else self.y
 
     @property
     def n_queries(self) -> int:
@@ -254,8 +253,7 @@ class Scores(Value):
         # Thresholds and totals ask for the same groups again and again.
         if groups not in self.known:
             self.known[groups] = self._apart(~np.isin(self.group, groups))
-        found: Self = self.known[groups]
-        return found
+        return self.known[groups]
 
     @cached_property
     def known(self) -> dict[Any, Any]:
@@ -291,8 +289,7 @@ def dense_ranks(values: FloatArray) -> IntArray:
         if (place + low == values).all():
             present = np.zeros(int(high - low) + 1, dtype=np.int64)
             present[place] = 1
-            ranks: IntArray = (np.cumsum(present) - 1)[place]
-            return ranks
+            return (np.cumsum(present) - 1)[place]
     return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
@@ -415,27 +412,6 @@ class GapOutcomes(NamedTuple):
     weight: FloatArray
 
 
-def outcomes_of(difference: FloatArray, label: IntArray) -> IntArray:
-    """Return labels as if the higher-scored item of each pair came first.
-
-    Parameters
-    ----------
-    difference : ndarray of shape (n_pairs,), float64
-        Score of the left item minus that of the right one.
-    label : ndarray of shape (n_pairs,), int64
-
-    Returns
-    -------
-    outcome : ndarray of shape (n_pairs,), int64
-        An untied pair of equal scores counts as +1.
-    """
-    # The sign of a zero difference would make a tie of a pair whose relevance differs.
-    outcome: IntArray = np.where(
-        difference == 0, abs(label), np.sign(difference) * label
-    ).astype(np.int64)
-    return outcome
-
-
 def largest_gap(scores: Scores) -> float:
     """Return the largest gap within a query; 0 for no pair."""
     here = scores.ascending
@@ -469,8 +445,7 @@ def gap_outcomes(scores: Scores) -> GapOutcomes:
         largest = largest_gap(here)
         made = outcome_histogram(here.value, here.grades, here.offsets, largest)
         here.known["outcomes"] = GapOutcomes(*made)
-    found: GapOutcomes = here.known["outcomes"]
-    return found
+    return here.known["outcomes"]
 
 
 def every_outcome(scores: Scores) -> GapOutcomes:
@@ -483,8 +458,8 @@ def every_outcome(scores: Scores) -> GapOutcomes:
         here.value, np.arange(here.value.size), here.offsets
     )
     label = np.sign(here.grades[high] - here.grades[low])
-    # The higher-scored item is the later one.
-    outcome = outcomes_of(np.abs(difference), label)
+    # The higher-scored item is the later one. Between equal ones an order is an order.
+    outcome = np.where(difference == 0, np.abs(label), label)
     return GapOutcomes(np.abs(difference), outcome, np.ones(low.size))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._validation import check_choice
+from skrank_abstain._warnings import require
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -48,27 +49,16 @@ class Table(ABC):
             If the library is not installed.
         """
         check_choice(backend, "backend", ("pandas", "polars"))
-        columns = self._columns()
-        try:
-            if backend == "pandas":
-                import pandas as pd
-
-                return pd.DataFrame(columns)
-            import polars as pl
-
-            return pl.DataFrame(
-                {
-                    name: pl.Series(name, column.tolist(), dtype=pl.Object)
-                    if _is_mixed(column)
-                    else column
-                    for name, column in columns.items()
-                }
-            )
-        except ImportError as error:
-            raise ImportError(
-                f"to_frame(backend={backend!r}) requires {backend}; "
-                f"install skrank-abstain[{backend}]."
-            ) from error
+        columns, what = self._columns(), f"to_frame(backend={backend!r})"
+        library = require(backend, what, f"skrank-abstain[{backend}]")
+        if backend == "polars":
+            columns = {
+                name: library.Series(name, column.tolist(), dtype=library.Object)
+                if _is_mixed(column)
+                else column
+                for name, column in columns.items()
+            }
+        return library.DataFrame(columns)
 
     def to_dicts(self, columns: Iterable[str] | None = None) -> list[dict[str, Any]]:
         """Return a dict for each entry, ready for ``json.dumps``.
@@ -132,8 +122,7 @@ def python_rows(
 def _values(column: NDArray[Any], rows: range) -> list[Any]:
     part = column[rows.start : rows.stop]
     # tolist() turns nanosecond dates into bare integers.
-    values: list[Any] = list(part) if part.dtype.kind in "mM" else part.tolist()
-    return values
+    return list(part) if part.dtype.kind in "mM" else part.tolist()
 
 
 def _plain_values(column: NDArray[Any]) -> list[Any]:

@@ -155,8 +155,7 @@ def calibrate(
         rows=np.empty(0, dtype=np.int64),
         item_groups=kinds,
     )
-    calibrated: SelectiveRanker = fitted._calibrate(rule, tie_model, known)
-    return calibrated
+    return fitted._calibrate(rule, tie_model, known)
 
 
 def _check_ranker(ranker: Any) -> None:

@@ -31,6 +31,7 @@ from skrank_abstain._validation import (
     refuse_lazy,
     shown,
 )
+from skrank_abstain._warnings import require
 
 _ENGINES = {
     ("dask.dataframe", "DataFrame"): "dask",
@@ -329,14 +330,11 @@ class ParquetFiles:
     """
 
     def __init__(self, source: Any, qid: str, columns: Iterable[str] | None) -> None:
-        try:
-            import pandas as pd  # noqa: F401  # pyarrow makes its frames
-            import pyarrow as pa
-            import pyarrow.dataset as pds
-        except ImportError as error:
-            raise ImportError(
-                "Parquet requires pandas and pyarrow; install skrank-abstain[parquet]."
-            ) from error
+        for library in ("pandas", "pyarrow"):  # pyarrow makes the frames of pandas
+            require(library, "Parquet", "skrank-abstain[parquet]")
+        import pyarrow as pa
+        import pyarrow.dataset as pds
+
         dataset = source
         if isinstance(source, str | os.PathLike):
             with _named(os.fspath(source)):
@@ -472,8 +470,7 @@ class DaskPartitions(Partitions):
         with warnings.catch_warnings():
             # The model is shared, as Dask advises.
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            found: Iterable[Any] = compute(*self._apply(_attempt_alone, call))
-        return found
+            return compute(*self._apply(_attempt_alone, call))
 
     def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Any:
         from dask.dataframe import from_delayed

@@ -11,6 +11,7 @@ from skrank_abstain._validation import (
     MOST_GRADES,
     check_not_negative,
     check_numbers,
+    refuse_values,
     shown,
 )
 from skrank_abstain.pairs import Queries, rows_by_place
@@ -153,12 +154,9 @@ def gains_of(y: FloatArray, gain: Any) -> FloatArray:
             f"{shown(gain)}."
         )
     bad = (y != np.floor(y)) | (y < 0) | (y > MOST_GRADES)
-    if bad.any():
-        raise ValueError(
-            f"y must hold whole grades from 0 to {MOST_GRADES} for "
-            f"gain='exponential', got {y[bad][0]:g}: 2^y - 1 of other relevance means "
-            "nothing. Pass gain='linear', or a function of relevance."
-        )
+    rule = f"y must hold whole grades from 0 to {MOST_GRADES} for gain='exponential'"
+    remedy = " 2^y - 1 of others means nothing. Pass gain='linear', or a function."
+    refuse_values(y, bad, rule, remedy)
     return np.exp2(y) - 1
 
 

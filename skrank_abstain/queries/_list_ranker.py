@@ -20,7 +20,7 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import hearing, warn_user
-from skrank_abstain.estimators import ModelWrapper, predict_items, score_new_items
+from skrank_abstain.estimators import ItemRanker, score_new_items
 from skrank_abstain.intake import (
     CalibrationData,
     Rows,
@@ -75,12 +75,8 @@ class Findings(NamedTuple):
         return pages.Section(title, [pages.Table(pages.HEAD, rows)])
 
 
-class ListRanker(ModelWrapper, Generic[Results]):
+class ListRanker(ItemRanker, Generic[Results]):
     """Base of the rankers that apply a model of grades to whole queries."""
-
-    # What the wrapped model requests, if it does, can pass through a Pipeline.
-    __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
-    __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
 
     #: Names of the parameters that a report compares with those of fit.
     _own: tuple[str, ...] = ()
@@ -89,38 +85,6 @@ class ListRanker(ModelWrapper, Generic[Results]):
     tie_model_: GradedRelevance
     verbose: int
     threshold_: float
-
-    def predict(self, X: Any, *, qid: Any = None) -> FloatArray:
-        """Return the wrapped ranker's score of each item.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            One row per item.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item; only models that request ``qid`` need it.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better. One value per *item*: decisions come from other methods.
-        """
-        return predict_items(self, X, qid)
-
-    def decision_function(self, X: Any, *, qid: Any = None) -> FloatArray:
-        """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
-
-        Parameters
-        ----------
-        X, qid
-            As in ``predict``.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better.
-        """
-        return predict_items(self, X, qid)
 
     def evaluate(
         self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: Any = None

@@ -30,7 +30,6 @@ from skrank_abstain.queries._expected_metrics import (
     score_blocks,
 )
 from skrank_abstain.queries._list_ranker import Findings, ListRanker, mean_of_known
-from skrank_abstain.selection import Groups
 from skrank_abstain.tie_models import GradedRelevance
 
 #: `fit` warns if the share of accepted queries exceeds the target by more than this.
@@ -366,7 +365,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
     def n_group_queries_(self) -> dict[Any, int]:
         """Number of certification queries of each group."""
         check_is_fitted(self, "threshold_")
-        return _count_groups(self._groups)
+        return self._groups.counts()
 
     def _set_threshold(self) -> None:
         """Set the threshold from the risks and losses of the calibration queries."""
@@ -549,7 +548,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
                 f"relevant item, got none in {tuning.size}. Pass more queries."
             )
         groups = self._groups.take(known)
-        counts = _count_groups(groups)
+        counts = groups.counts()
         # The test bets on one query after the other: their order must be random.
         order = np.random.default_rng(self._draw_seed).permutation(groups.code.size)
         accepted, lost = tables[1]
@@ -602,12 +601,6 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         return found
 
 
-def _count_groups(groups: Groups) -> dict[Any, int]:
-    """Return the number of queries by the name of their group."""
-    counts = np.bincount(groups.code, minlength=len(groups.names))
-    return dict(zip(groups.names, counts.tolist(), strict=True))
-
-
 def _gains_by_grade(model: GradedRelevance, y: FloatArray, gain: Any) -> FloatArray:
     """Return the mean gain of the items of each grade of a fitted tie model.
 
@@ -624,5 +617,4 @@ def _gains_by_grade(model: GradedRelevance, y: FloatArray, gain: Any) -> FloatAr
     """
     _, ranks, counts = np.unique(y, return_inverse=True, return_counts=True)
     grades = model.merged_grades(counts)[ranks.reshape(-1)]
-    gains: FloatArray = np.bincount(grades, gains_of(y, gain)) / np.bincount(grades)
-    return gains
+    return np.bincount(grades, gains_of(y, gain)) / np.bincount(grades)

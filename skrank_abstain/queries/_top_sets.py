@@ -460,8 +460,7 @@ def first_best_proba(grade_proba: FloatArray, node_weights: FloatArray) -> Float
     after[:, :-1] = np.cumprod(at_most[:, :0:-1], axis=1)[:, ::-1]
     proba = (before * grade_proba * after).sum(axis=2)
     # No matrix product: its last bits depend on the number of threads.
-    weighted: FloatArray = (node_weights[:, None] * proba).sum(axis=0)
-    return weighted
+    return (node_weights[:, None] * proba).sum(axis=0)
 
 
 def levels_of_list(

@@ -12,12 +12,7 @@ from skrank_abstain.displays import one_line
 from skrank_abstain.pairs import Scores
 from skrank_abstain.report._page import Report, Section, Table, write_page
 from skrank_abstain.report._results import sections_of_results
-from skrank_abstain.report._shares import (
-    ALIKE,
-    RankerFacts,
-    ReportData,
-    as_number,
-)
+from skrank_abstain.report._shares import ALIKE, RankerFacts, ReportData, as_number
 from skrank_abstain.scorers import describe, numeric_columns
 
 #: With fewer queries the page warns that its intervals are too narrow.

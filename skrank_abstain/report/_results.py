@@ -37,6 +37,7 @@ from skrank_abstain.selection import (
     confident_places,
     first_place_results,
     place_results,
+    place_shares,
 )
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _rows_of_places(data: ReportData) -> list[list[str]]:
     name = f"decided to be among the first {_FIRST}: are, or are tied with one"
     decided = row(name, *first_place_results(worst, items, _FIRST))
     try:
-        shares = known.place_shares()
+        shares = place_shares(known.items)
         places = confident_places(shares, known.items.n_queries, items, _CONFIDENCE)
     except ValueError:  # too few queries
         return [decided]

@@ -149,8 +149,7 @@ class TopObjective(QuestionObjective):
         # Mean and standard deviation together.
         hope = mean + np.sqrt(np.maximum(square - mean**2, 0.0))
         first, second = np.triu_indices(posterior.n_items, 1)
-        promise: FloatArray = np.minimum(hope[first], hope[second])
-        return promise
+        return np.minimum(hope[first], hope[second])
 
     def values(
         self,
@@ -200,8 +199,7 @@ def check_objective(objective: str | QuestionObjective) -> QuestionObjective:
 
 def pair_number(left: IntArray, right: IntArray, n: IntArray | int) -> IntArray:
     """Return the position of pairs of ``n`` items in canonical order."""
-    number: IntArray = left * (2 * n - left - 1) // 2 + right - left - 1
-    return number
+    return left * (2 * n - left - 1) // 2 + right - left - 1
 
 
 def questions_of_query(
@@ -347,5 +345,4 @@ def labels_told(left: IntArray, right: IntArray, label: IntArray, n: int) -> Int
         return labels_told(left[sound], right[sound], label[sound], n)
     first, second = np.triu_indices(n, 1)
     ahead, behind = over[first, second], over[second, first]
-    told: IntArray = np.where(ahead | behind, ahead.astype(int) - behind, UNTOLD)
-    return told
+    return np.where(ahead | behind, ahead.astype(int) - behind, UNTOLD)

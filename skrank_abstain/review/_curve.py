@@ -15,7 +15,7 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_real,
     check_relevance,
-    shown,
+    check_shares,
 )
 from skrank_abstain.metrics import find_ranker
 from skrank_abstain.pairs import PairDecisions, pair_labels
@@ -133,7 +133,7 @@ default="pairs"
     >>> bool(curve["accuracy"][1] > curve["accuracy"][0])
     True
     """
-    shares = _check_budgets(budgets)
+    shares = check_shares(budgets, "budgets", include_zero=True, remedy=_SHARES)
     names, rates = _check_error(error)
     noticeable = check_real(noticeable, "noticeable", 0, np.inf, include_high=False)
     if isinstance(objective, str) and not objective.startswith("top@"):
@@ -261,19 +261,6 @@ def _ndcg(review: Review, relevance: FloatArray) -> float:
         if gain.size > 1 and gain.any():
             found.append(ndcg_score([gain], [-place[of_query]], k=10, ignore_ties=True))
     return float(np.mean(found)) if found else float("nan")
-
-
-def _check_budgets(budgets: ArrayLike) -> FloatArray:
-    shares = np.asarray(budgets)
-    if shares.ndim != 1 or not shares.size:
-        raise ValueError(
-            f"budgets must be a 1d array of at least one share, got {shown(budgets)}."
-        )
-    for share in shares.tolist():
-        check_real(share, "budgets", 0, 1, remedy=_SHARES)
-    if (np.diff(shares) <= 0).any():
-        raise ValueError(f"budgets must ascend, got {shown(shares.tolist())}.")
-    return shares.astype(np.float64)
 
 
 def _check_error(error: Any) -> tuple[list[str], FloatArray]:

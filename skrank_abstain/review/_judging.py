@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,7 +10,6 @@ from scipy.sparse.csgraph import connected_components
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_real
-from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, check_spelling, plain
 from skrank_abstain.review._answers import GOLD, Answers
 
@@ -22,8 +20,6 @@ _PRIOR_ANSWERS = 10.0
 #: Rates are kept this far from 0 and 1: no reviewer is infallible to the last bit.
 _INSIDE = 1e-9
 _ROUNDS = 100
-#: Fewer answers cannot show which reviewer errs.
-_FEWEST_ANSWERS = 20
 _STILL = 1e-5
 #: An answer of lower probability, given all answers, is reported.
 _IMPROBABLE = 0.05
@@ -67,8 +63,7 @@ class Reviewers(NamedTuple):
             [missed, 1 - split, missed],
             [turned, half, right],
         ]
-        proba: FloatArray = np.moveaxis(np.array(rows), (0, 1), (-2, -1))
-        return proba
+        return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
     def likelihood(self, answers: Answers) -> FloatArray:
         """Return P(all answers about a pair | true label), over the largest of them.
@@ -80,8 +75,7 @@ class Reviewers(NamedTuple):
             return logs
         total = np.add.reduceat(logs, answers.pair_start[:-1])
         highest = total.max(axis=1, keepdims=True)
-        likelihood: FloatArray = np.exp(np.maximum(total - highest, -600.0))
-        return likelihood
+        return np.exp(np.maximum(total - highest, -600.0))
 
 
 def check_reviewer_error(reviewer_error: Any) -> float | dict[str, float] | None:
@@ -169,87 +163,6 @@ def judge_reviewers(
         if np.abs(np.subtract(judged, last)).max() < _STILL:
             break
     return judged
-
-
-def error_covariance(
-    answers: Answers, proba: FloatArray, error: FloatArray, free: BoolArray
-) -> FloatArray:
-    """Return the covariance of the estimated shares of reversed orders.
-
-    Parameters
-    ----------
-    answers : Answers
-    proba : ndarray of shape (n_answered, 3), float64
-        Probabilities of the labels of the answered pairs, given all answers.
-    error : ndarray of shape (n_reviewers,), float64
-    free : ndarray of shape (n_reviewers,), bool
-        Whose rate was estimated; that of the others is known.
-
-    Returns
-    -------
-    covariance : ndarray of shape (n_reviewers, n_reviewers), float64
-
-    Notes
-    -----
-    The inverse of the observed information of Louis [1]_: that of the rates if all
-    labels were known, less what is lost since they are not. The second part is the
-    covariance of how many orders the reviewers reversed beyond their rate, pair by
-    pair; ties tell nothing of it. Where answers tell
-    hardly anything about who errs, the prior of ten answers is left.
-
-    References
-    ----------
-    .. [1] Louis (1982). "Finding the Observed Information Matrix when Using the EM
-       Algorithm". JRSS B 44(2).
-    """
-    n = error.size
-    rate = np.clip(error, _INSIDE, 1 - _INSIDE)
-    spread = rate * (1 - rate)
-    # wrong[p, r, t]: orders about pair p that reviewer r reversed, if its label is t,
-    # less their expected number.
-    wrong = np.zeros((len(proba), n, 3))
-    orders = np.array([-1, 0, 1])
-    turned = (answers.label[:, None] * orders < 0) - np.outer(
-        rate[answers.reviewer], np.abs(orders)
-    )
-    np.add.at(wrong, (answers.pair, answers.reviewer), turned)
-    mean = np.einsum("prt,pt->pr", wrong, proba)
-    lost = np.einsum("prt,pst,pt->rs", wrong, wrong, proba) - mean.T @ mean
-    untied = 1 - proba[answers.pair, 1]
-    count = np.bincount(answers.reviewer, untied, minlength=n)
-    scaled = lost / np.outer(spread, spread)
-    # The prior alone bounds the loss.
-    information = np.diag(count / spread) - scaled
-    values, vectors = np.linalg.eigh(information)
-    information = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    information += np.eye(n) * _PRIOR_ANSWERS / (TYPICAL_ERROR * (1 - TYPICAL_ERROR))
-    covariance = np.zeros((n, n))
-    some = np.ix_(free, free)
-    covariance[some] = np.linalg.inv(information[some])
-    return covariance
-
-
-def warn_of_alike(
-    answers: Answers, error: FloatArray, covariance: FloatArray, free: BoolArray
-) -> None:
-    """Warn of two reviewers whose rates may be in the wrong order.
-
-    Parameters as `error_covariance` takes and returns them.
-    """
-    counts = np.bincount(answers.reviewer, minlength=free.size)
-    judged = np.flatnonzero(free & (counts >= _FEWEST_ANSWERS))
-    judged = judged[np.argsort(error[judged])]
-    for one, other in pairwise(judged.tolist()):
-        ends = covariance[[one, other, one], [one, other, other]] * [1, 1, -2]
-        if error[other] - error[one] < 2 * np.sqrt(ends.sum()):
-            names = answers.reviewers
-            warn_user(
-                f"{names[one]!r} and {names[other]!r} cannot be told apart by their "
-                f"answers: they reverse {error[one]:.2f} and {error[other]:.2f} of the "
-                "orders, less than two standard errors (reviewer_error_se_) apart. Add "
-                "gold= answers, or a known rate as reviewer_error={name: rate}."
-            )
-            return
 
 
 def _rates(counts: FloatArray) -> FloatArray:

@@ -177,14 +177,12 @@ class Posterior:
     @cached_property
     def grade_proba(self) -> FloatArray:
         """P(grade) of each item, shape (n_items, n_grades)."""
-        proba: FloatArray = self.beliefs.mass.sum(axis=1)
-        return proba
+        return self.beliefs.mass.sum(axis=1)
 
     @cached_property
     def expected_gain(self) -> FloatArray:
         """Mean of 2^grade - 1 of each item, shape (n_items,)."""
-        gain: FloatArray = (self.grade_proba * self.gains).sum(axis=1)
-        return gain
+        return (self.grade_proba * self.gains).sum(axis=1)
 
     @property
     def gains(self) -> FloatArray:
@@ -220,8 +218,7 @@ class Posterior:
         tied = rng.random(first.size) < self.prior.tied[grades[first]]
         either = rng.choice([-1, 1], first.size)
         order = np.sign(grades[first] - grades[second])
-        labels: IntArray = np.where(order == 0, np.where(tied, 0, either), order)
-        return labels
+        return np.where(order == 0, np.where(tied, 0, either), order)
 
     def draw_grades(self, rng: np.random.Generator) -> IntArray:
         """Draw the grades of all items at once, shape (n_items,); exact without loops.

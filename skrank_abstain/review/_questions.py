@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import write_file
 from skrank_abstain._validation import check_choice, is_blank, is_missing, listed
+from skrank_abstain._warnings import require
 from skrank_abstain.pairs import PairDecisions, read_columns
 from skrank_abstain.review._answers import as_text, is_pair_id, pair_id
 
@@ -39,8 +40,6 @@ _FORMATS = {".csv": "csv", ".xlsx": "xlsx", ".jsonl": "jsonl", ".json": "label_s
 _WORKBOOKS = (".xlsm", ".xls", ".ods", ".numbers")
 #: What parsers raise where a file is damaged, or something else.
 _DAMAGE = ValueError, TypeError, KeyError, AttributeError, RecursionError, csv.Error
-#: Halves of characters, which no encoding has.
-_HALF = re.compile("[\ud800-\udfff]")
 #: What a spreadsheet takes for the start of a formula; a ' in front prevents it.
 _FORMULA = re.compile("[-=+@\t\r']")
 #: What starts so and is a number all the same; +inf and -1_0 are none.
@@ -224,7 +223,6 @@ class Questions(PairDecisions):
                 "HTML. A table of the questions is to_tasks(path)."
             )
         words = _page_texts(language)
-        _check_text(words | {"question": question})
         # Texts: a browser would round large integers, and JSON has no infinity.
         tasks = self._tasks(shown)
         texts = [{name: str(value) for name, value in task.items()} for task in tasks]
@@ -270,7 +268,6 @@ class Questions(PairDecisions):
             for name, column in columns.items():
                 task[f"left_{name}"] = column[rows[left]]
                 task[f"right_{name}"] = column[rows[right]]
-            _check_text(task)
             tasks.append(task)
         return tasks
 
@@ -304,16 +301,6 @@ def _page_texts(language: Any) -> dict[str, str]:
 
 def _marks(text: Any) -> set[str] | None:
     return {*re.findall(r"{\w+}", text)} if isinstance(text, str) else None
-
-
-def _check_text(task: Mapping[str, Any]) -> None:
-    """Refuse halves of characters, before a file is written."""
-    for name, value in task.items():
-        if _HALF.search(f"{name}{value}"):
-            raise ValueError(
-                f"{name!a} must be text, got {value!a}, and it or its name holds half "
-                "of a character (a lone surrogate): mend it where it was read."
-            )
 
 
 def _as_cell(value: Any) -> Any:
@@ -585,15 +572,8 @@ def _text_of(path: str | os.PathLike[str]) -> str:
 
 
 def _openpyxl(path: str | os.PathLike[str]) -> Any:
-    try:
-        # Here, not above: the package works without it.
-        import openpyxl
-    except ImportError as error:
-        raise ImportError(
-            f"The workbook {os.fspath(path)!r} requires openpyxl; install "
-            "skrank-abstain[excel], or use a .csv."
-        ) from error
-    return openpyxl
+    what = f"The workbook {os.fspath(path)!r}"
+    return require("openpyxl", what, "skrank-abstain[excel], or use a .csv")
 
 
 def _csv_of_workbook(data: bytes, path: str | os.PathLike[str]) -> bytes:

@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
+    check_choice,
     check_positive_int,
     check_real,
-    shown,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import (
@@ -45,11 +45,9 @@ from skrank_abstain.review._judging import (
     TYPICAL_ERROR,
     Contradiction,
     Reviewers,
-    error_covariance,
     find_contradictions,
     judge_reviewers,
     known_rates,
-    warn_of_alike,
 )
 from skrank_abstain.review._posterior import GradePrior, Posterior
 from skrank_abstain.review._questions import Questions
@@ -151,7 +149,6 @@ class Review:
     answers: Answers
     reviewers: Reviewers
     typical: Reviewers
-    estimated: BoolArray
     id_: str | None = None
 
     @classmethod
@@ -202,11 +199,7 @@ class Review:
             # Future reviewers err like the known ones, on average.
             future = Reviewers(*(rates[people].mean() for rates in reviewers))
         scored = items, calibration, region, item_id, index, replaced, prior
-        review = cls(*scored, taken, reviewers, future, np.isnan(known), id_)
-        warn_of_alike(
-            taken, reviewers.turned, review._error_covariance, review.estimated
-        )
-        return review
+        return cls(*scored, taken, reviewers, future, id_)
 
     def __repr__(self) -> str:
         queries, model = self.items.queries, ""
@@ -226,7 +219,6 @@ class Review:
         counts = np.bincount(self.answers.reviewer, minlength=len(names))
         columns = {
             "order reversed": rates.turned,
-            "standard error": np.sqrt(np.diag(self._error_covariance)),
             "order called a tie": rates.missed,
             "tie called an order": rates.split,
         }
@@ -237,18 +229,6 @@ class Review:
     def reviewer_error_(self) -> dict[str, float]:
         """Share of the orders of items that differ that each reviewer reverses."""
         return self._by_reviewer(self.reviewers.turned)
-
-    @property
-    def reviewer_error_se_(self) -> dict[str, float]:
-        """Standard error of each rate of `reviewer_error_`; 0 for a known one."""
-        return self._by_reviewer(np.sqrt(np.diag(self._error_covariance)))
-
-    @cached_property
-    def _error_covariance(self) -> FloatArray:
-        rates = self.reviewers
-        return error_covariance(
-            self.answers, self._answered_proba, rates.turned, self.estimated
-        )
 
     @property
     def same_error_(self) -> dict[str, float]:
@@ -372,12 +352,9 @@ class Review:
         objective = check_objective(objective)
         if per_query is None and objective.equal_shares:
             per_query = "equal"
-        if isinstance(per_query, str) and per_query != "equal":
-            raise ValueError(
-                "per_query must be an integer, 'equal' or None, got "
-                f"{shown(per_query)}."
-            )
-        if not isinstance(per_query, str | None):
+        if isinstance(per_query, str):
+            check_choice(per_query, "per_query, unless it is a number,", ("equal",))
+        elif per_query is not None:
             check_positive_int(per_query, "per_query", minimum=0)
         loss, queries = self.calibration.loss, self.items.queries
         chosen = self._choose(n, objective, loss, per_query, verbose=verbose)
@@ -426,8 +403,7 @@ class Review:
             consequences. Items on a cycle of accepted orders are not ordered. Items
             that people call the same share both.
         """
-        intervals: IntArray = self._bounds[:, :2]
-        return intervals
+        return self._bounds[:, :2]
 
     def ranking(self) -> Ranking:
         """Return the items in order, with the ranks that decided pairs leave open.

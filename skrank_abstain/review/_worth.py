@@ -49,8 +49,7 @@ def _after(
 def _least(right: float, tie: float, left: float, losses: FloatArray) -> float:
     """Return the expected loss of the best prediction; ``losses`` as in pair_values."""
     order = losses[0] * min(right, left) + losses[1] * tie
-    least: float = min(order, losses[2] * (right + left))
-    return least
+    return min(order, losses[2] * (right + left))
 
 
 @jit

@@ -6,7 +6,6 @@ columns. Any of these gives silently wrong scores, so that columns are matched h
 """
 
 import copy
-import importlib
 import json
 import os
 import re
@@ -25,6 +24,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _is_fitted, _num_features
 
 from skrank_abstain._validation import names_of_columns
+from skrank_abstain._warnings import require
 from skrank_abstain.pairs import Queries
 
 #: What to ask of an estimator: gets it and X.
@@ -99,6 +99,7 @@ class Booster(ABC):
     ranker: ClassVar[str]
     default_name: ClassVar[str] = "{}"
     formats: ClassVar[str] = ""
+    reads_polars: ClassVar[bool] = True
 
     @abstractmethod
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
@@ -123,7 +124,7 @@ class Booster(ABC):
 
     def module(self) -> Any:
         """Import and return the library."""
-        return importlib.import_module(self.name)
+        return require(self.name, f"A {self.title} model", self.requirement)
 
     def owns(self, kind: type) -> bool:
         """Return whether the library itself defines this class."""
@@ -169,10 +170,6 @@ class Booster(ABC):
         """Return whether the library made up the names, for unnamed columns."""
         positions = range(len(features.names or ()))
         return features.names == [self.default_name.format(each) for each in positions]
-
-    def read_polars(self, X: Any) -> Any:
-        """Return a polars frame, converted to pandas if the library needs that."""
-        return X
 
     def score(self, model: Any, X: Any, features: Features, ask: Ask) -> Any:
         """Return one score per row of X, whose columns are in the model's order.
@@ -278,7 +275,7 @@ def align_columns(X: Any, booster: Booster, features: Features) -> Any:
 
 def readable(X: Any, booster: Booster) -> Any:
     """Return ``X``, as a pandas frame if the library cannot read polars."""
-    return booster.read_polars(X) if _is_polars(X) else X
+    return X if booster.reads_polars or not _is_polars(X) else X.to_pandas()
 
 
 def _refuse_categories(X: Any, booster: Booster) -> None:
@@ -426,6 +423,8 @@ class _LightGBM(Booster):
     ranker = "LGBMRanker"
     default_name = "Column_{}"
     formats = "text"
+    # In Arrow's format a column that is not numeric ends the process.
+    reads_polars = False
 
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
         # Sizes cannot show that rows are out of order.
@@ -454,10 +453,6 @@ class _LightGBM(Booster):
 
     def spell(self, name: Any) -> str:
         return str(name).replace(" ", "_")  # it stores "two words" as "two_words"
-
-    def read_polars(self, X: Any) -> Any:
-        # In Arrow's format a column that is not numeric ends the process.
-        return X.to_pandas()
 
     def opens(self, content: bytes) -> bool:
         return re.match(rb"tree\r?\n", content) is not None
@@ -501,6 +496,9 @@ class _CatBoost(Booster):
     title = "CatBoost"
     ranker = "CatBoostRanker"
     formats = "cbm or JSON"
+    # Unexpected columns of a polars frame end the process: texts that it does not know
+    # as categories, floats that it does.
+    reads_polars = False
 
     def is_raw(self, model: Any) -> bool:
         return not hasattr(model, "score")  # the raw class has get_params, too
@@ -530,11 +528,6 @@ class _CatBoost(Booster):
 
     def predict(self, model: Any, X: Any) -> Any:
         return model.predict(X, prediction_type="RawFormulaVal")
-
-    def read_polars(self, X: Any) -> Any:
-        # Unexpected columns of a polars frame end the process: texts that it does not
-        # know as categories, floats that it does.
-        return X.to_pandas()
 
     def opens(self, content: bytes) -> bool:
         return content.startswith(_CBM) or first_key(content) in _CATBOOST_PARTS

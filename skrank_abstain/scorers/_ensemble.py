@@ -12,7 +12,12 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._saving import Saved, all_or_nothing
-from skrank_abstain._validation import check_columns, check_relevance, check_row_order
+from skrank_abstain._validation import (
+    check_columns,
+    check_given,
+    check_relevance,
+    check_row_order,
+)
 from skrank_abstain.pairs import Queries, group_queries
 from skrank_abstain.scorers._context import with_context
 from skrank_abstain.scorers._fit import fit_ranker, grades_of
@@ -129,11 +134,7 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         ValueError, TypeError
             If an input breaks its rule, or ``grades`` has no ``predict_proba``.
         """
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is "
-                "None"
-            )
+        check_given(y, self)
         ranker, classifier = resolve_model(self.ranker), self._classifier()
         check_row_order(X, y=y, qid=qid)
         X, queries = self._take(X, qid, reset=True)

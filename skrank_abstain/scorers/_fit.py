@@ -76,7 +76,7 @@ def fit_ranker(
     model = _unfitted(resolve_model(estimator))
     relevance = check_relevance(y, queries.n_items)
     check_consistent_length(X, relevance)
-    prefix, final = _last_step(model)
+    prefix, final = named_step(model)
     booster = booster_of(final)
     # In a pipeline the transformers decide which type the booster gets.
     if booster and not prefix:
@@ -117,7 +117,7 @@ def _queries_for(estimator: Any, prefix: str, queries: Queries) -> dict[str, Any
         return {}  # its fit does nothing
     inner = estimator
     while (below := _wrapped(inner)) is not None:
-        _, inner = _last_step(below)
+        _, inner = named_step(below)
     if not (_trains_on_queries(inner) or has_fit_parameter(inner, "qid")):
         return {}
     # With routing on, a search passes on the requests of the inner ranker.
@@ -161,7 +161,7 @@ def grades_of(relevance: FloatArray, bins: int | None = None) -> IntArray:
     return rank.astype(np.int64)
 
 
-def _last_step(model: Any) -> tuple[str, Any]:
+def named_step(model: Any) -> tuple[str, Any]:
     """Return the estimator that ends a pipeline and the prefix of its parameters."""
     prefix = ""
     while isinstance(model, Pipeline):

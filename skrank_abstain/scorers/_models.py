@@ -447,14 +447,7 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
     booster = next((one for one in BOOSTERS if one.opens(content)), None)
     if booster is None:
         raise _refusal(name, f"another kind of file (it begins with {content[:12]!r})")
-    try:
-        # Separate from load: a failed import says nothing about the file.
-        booster.module()
-    except ImportError as error:
-        raise ImportError(
-            f"Loading the {booster.title} model {name!r} requires {booster.name}; "
-            f"install {booster.requirement}."
-        ) from error
+    booster.module()  # a failed import says nothing about the file
     try:
         return booster.load(name, content)
     except Exception as error:

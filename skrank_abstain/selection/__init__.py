@@ -27,13 +27,13 @@ from skrank_abstain.selection._engine import (
     decide_pairs,
     decide_queries,
     margins,
-    tally_of,
 )
 from skrank_abstain.selection._gaps import GapRegion
 from skrank_abstain.selection._places import (
     confident_places,
     first_place_results,
     place_results,
+    place_shares,
     queries_for,
 )
 from skrank_abstain.selection._rules import (

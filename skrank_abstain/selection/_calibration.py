@@ -37,7 +37,6 @@ from skrank_abstain.selection._engine import (
     tally_of,
 )
 from skrank_abstain.selection._gaps import GapEngine
-from skrank_abstain.selection._places import place_shares
 from skrank_abstain.selection._tally import PairTotals
 from skrank_abstain.tie_models import (
     EQUAL,
@@ -74,6 +73,11 @@ class Groups(Value):
     def take(self, rows: IntArray) -> Groups:
         """Return the groups of some rows."""
         return Groups(self.code[rows], self.names)
+
+    def counts(self) -> dict[Any, int]:
+        """Return the number of queries of each group."""
+        counts = np.bincount(self.code, minlength=len(self.names))
+        return dict(zip(self.names, counts.tolist(), strict=True))
 
 
 def totals_by_group(
@@ -382,10 +386,6 @@ class Calibration(Value):
                 "are then called a tie."
             )
 
-    def place_shares(self) -> FloatArray:
-        """Return the share of the items within each margin of their place, summed."""
-        return place_shares(self.items)
-
     def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
         """Return accepted pairs and pairs of each query, shape (n_queries,) both."""
         totals = self.totals(region, self.items)
@@ -395,9 +395,7 @@ class Calibration(Value):
         """Return the number of queries of each group; {None: all} without groups."""
         if self.groups is None:
             return {None: self.items.n_queries}
-        counts = np.bincount(self.groups.code, minlength=len(self.groups.names))
-        found = zip(self.groups.names, counts.tolist(), strict=True)
-        return {name: count for name, count in found if count}
+        return {name: count for name, count in self.groups.counts().items() if count}
 
     def loss_tables(
         self, margin_of: float | None = None, most: float | None = None

@@ -107,10 +107,9 @@ class Coverage(Rule):
     def select(self, calibration: Calibration) -> Region:
         # Algorithm 1 of [1]_. Its text leaves open which quantile is meant and what
         # happens to pairs exactly on it: both are parameters here.
-        region: Region = calibration.at_coverage(
+        return calibration.at_coverage(
             self.coverage, quantile=self.quantile, boundary=self.boundary
         )
-        return region
 
     def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
         names = calibration.item_groups

@@ -325,8 +325,7 @@ class RiskProfile(Table):
     @property
     def selective_risk(self) -> FloatArray:
         """Mean loss of the pairs with at most each risk, shape (n_risks,)."""
-        mean: FloatArray = np.cumsum(self.loss) / np.cumsum(self.n_pairs)
-        return mean
+        return np.cumsum(self.loss) / np.cumsum(self.n_pairs)
 
     @property
     def concordance(self) -> FloatArray:
@@ -461,8 +460,7 @@ class Tally:
         # An order never meets the fourth column: equal values are called a tie.
         of_order = self.loss[0, 1] * counts[..., 1] + self.loss[0, 2] * counts[..., 2]
         of_tie = self.loss[1, 0] * (counts[..., 0] + counts[..., 2] + counts[..., 3])
-        spent: FloatArray = np.where(tie, of_tie, of_order)
-        return spent
+        return np.where(tie, of_tie, of_order)
 
 
 class OperatingPoint(NamedTuple):

@@ -77,4 +77,4 @@ def resolve_tie_model(tie_model: Any, *, of_differences: bool = False) -> TieMod
             f"tie_model must be a name or an instance of the {kinds} of "
             f"skrank_abstain.tie_models, got {shown(tie_model)}."
         )
-    return clone(tie_model)  # type: ignore[no-any-return]
+    return clone(tie_model)

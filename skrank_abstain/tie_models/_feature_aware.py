@@ -326,11 +326,8 @@ def over_designs(
 def _numbers(X: Any, rows: IntArray) -> FloatArray:
     """Return rows of the features, shape (n, n_features); NaN is allowed."""
     try:
-        return np.asarray(
-            check_array(
-                _safe_indexing(X, rows), dtype=np.float64, ensure_all_finite="allow-nan"
-            )
-        )
+        chosen = _safe_indexing(X, rows)
+        return check_array(chosen, dtype=np.float64, ensure_all_finite="allow-nan")
     except (TypeError, ValueError) as error:
         raise ValueError(
             "X must be a dense array or frame of numbers for FeatureAwareRelevance: "

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved, all_or_nothing
 from skrank_abstain._validation import (
-    check_labels,
     check_numbers,
     check_proba,
     check_relevance,
@@ -25,7 +24,6 @@ from skrank_abstain.pairs import (
     gap_outcomes,
     group_queries,
     largest_gap,
-    outcomes_of,
 )
 
 #: Tolerance of all checks that compare the probabilities of the two orders.
@@ -236,43 +234,6 @@ class DifferenceModel(TieModel):
         self.fit_outcomes(gap_outcomes(items))
         self.n_pairs_ = items.n_pairs
         self.check_probabilities(largest_gap(items))
-        return self
-
-    @all_or_nothing
-    def fit_pairs(
-        self, left_scores: ArrayLike, right_scores: ArrayLike, label: ArrayLike
-    ) -> Self:
-        """Fit on labelled pairs.
-
-        Parameters
-        ----------
-        left_scores, right_scores : array-like of shape (n_pairs,)
-            Scores of the two items of each pair, higher is better.
-        label : array-like of shape (n_pairs,)
-            +1 left preferred, 0 tie, -1 right preferred.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            If there is no pair, lengths differ, a score is not finite, or a label is
-            not -1, 0 or +1.
-        """
-        left = check_scores(left_scores)
-        right = check_scores(right_scores, left.shape[0])
-        labels = check_labels(label, "label", left.shape[0])
-        if labels.size == 0:
-            raise ValueError("label must have at least one pair, got none.")
-        check_spread(np.append(left, right))
-        difference = left - right
-        gap = np.abs(difference)
-        outcome = outcomes_of(difference, labels)
-        self.fit_outcomes(GapOutcomes(gap, outcome, np.ones(outcome.size)))
-        self.n_pairs_ = int(labels.size)
-        self.check_probabilities(float(gap.max()))
         return self
 
     def check_probabilities(self, largest: float) -> None:

@@ -129,7 +129,7 @@ def test_more_items_take_a_higher_figure():
         (([1, 2],), {}, "intervals must be integers of shape"),
         (([],), {}, "intervals must be integers of shape"),
         (([[1.0, 2.0]],), {}, "intervals must be integers .* dtype float64"),
-        (([[1, 3], [1, 2]],), {}, r"1 <= best <= worst <= 2, got \[1, 3\] at row 0"),
+        (([[1, 3], [1, 2]],), {}, r"1 <= best <= worst <= 2, got \[1, 3\]"),
         (([[0, 1]],), {}, r"got \[0, 1\]"),
         (([[1, 1]], [1, 2]), {}, "scores must have one value per item"),
         (([[1, 1]], [1], [1, 2]), {}, "relevance must have one value per item"),

@@ -83,7 +83,7 @@ def test_a_decided_pair_an_equal_one_and_a_novel_one():
     assert novel.endswith("Only a person decides it, or a lower novelty_level.")
 
 
-def test_names_are_those_of_one_row():
+def test_items_are_called_by_their_names():
     ranker = BALToR(Ridge(), random_state=0).fit(*FITTED, qid=KNOWN.qid)
     names = [f"p{k}" for k in range(12)]
     by_name = ranker.explain(DAY, "p3", "p7", item_id=names)

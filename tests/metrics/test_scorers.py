@@ -28,7 +28,6 @@ from skrank_abstain.metrics import (
     coverage_at_risk,
     coverage_score,
     neg_aurc_scorer,
-    neg_place_width,
     risk_coverage_curve,
     selective_accuracy_score,
     selective_accuracy_scorer,
@@ -38,14 +37,10 @@ from skrank_abstain.metrics import (
 )
 from skrank_abstain.pairs import pair_labels
 
-#: Few queries cannot promise more.
-pytestmark = pytest.mark.filterwarnings("ignore:confidence=0.5 promises something")
-
 SCORERS = {
     "selective_accuracy_scorer": selective_accuracy_scorer,
     "selective_auc_scorer": selective_auc_scorer,
     "neg_aurc_scorer": neg_aurc_scorer,
-    "neg_place_width(0.5)": neg_place_width(0.5),
     "accuracy_at_coverage(0.8)": accuracy_at_coverage(0.8),
     "coverage_at_risk(0.3)": coverage_at_risk(0.3),
     "selective_utility(0.3)": selective_utility(0.3),
@@ -176,7 +171,6 @@ def test_accuracy_and_auc_prefer_the_lowest_coverage_and_utility_does_not():
 def test_threshold_free_scorers_do_not_depend_on_the_threshold(ranker, data):
     for name in (
         "neg_aurc_scorer",
-        "neg_place_width(0.5)",
         "accuracy_at_coverage(0.8)",
         "coverage_at_risk(0.3)",
     ):

@@ -29,7 +29,6 @@ from skrank_abstain.metrics import (
     accuracy_at_coverage,
     coverage_at_risk,
     neg_aurc_scorer,
-    neg_place_width,
     selective_utility,
 )
 from skrank_abstain.multilabel import (
@@ -212,7 +211,6 @@ def test_scorers_take_samples_and_their_labels(data, selective):
         neg_aurc_scorer,
         accuracy_at_coverage(0.5),
         coverage_at_risk(0.1),
-        neg_place_width(0.8),
     ]
     for scorer in scorers:
         want = scorer(inner, items.X, items.y, qid=items.qid)

@@ -270,7 +270,7 @@ def test_losses_of_ones_own():
     assert ranker.expert_losses_.tolist() == [0, 8]
     assert ranker.score(np.zeros((3, 1)), y) == 1.0
     assert ranker.score(np.zeros((3, 1)), 1 - y) == 0.0
-    with pytest.raises(ValueError, match=r"values in \[0, loss_bound\].*=2, got 4"):
+    with pytest.raises(ValueError, match=r"values in \[0, loss_bound=2\], got 4"):
         ranker.set_params(loss_bound=2.0).fit(np.zeros((3, 1)), y)
 
 

@@ -5,6 +5,7 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import outcomes_of as seen_from_the_higher
 from scored import scored
 from strategies import grades, scores
 
@@ -18,7 +19,6 @@ from skrank_abstain.pairs import (
     group_queries,
     largest_gap,
 )
-from skrank_abstain.pairs import outcomes_of as seen_from_the_higher
 
 
 @st.composite

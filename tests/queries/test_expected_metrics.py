@@ -145,7 +145,7 @@ def test_gains():
 @pytest.mark.parametrize(
     ("y", "gain", "message"),
     [
-        ([0.5], "exponential", "whole grades from 0 to 31 .* got 0.5: .*gain='linear'"),
+        ([0.5], "exponential", "whole grades from 0 to 31 .* got 0.5. .*gain='linear'"),
         ([32.0], "exponential", "whole grades from 0 to 31 .* got 32"),
         ([-1.0], "exponential", "got -1"),
         ([-0.5], "linear", "y with gain='linear' must be non-negative, got -0.5"),

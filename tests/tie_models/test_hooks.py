@@ -101,8 +101,6 @@ def test_no_probabilities_at_the_gaps_are_refused_at_fit(name):
     with refused(message):
         Hooked(name).fit(SCORES, Y, qid=QID)
     with refused(message):
-        Hooked(name).fit_pairs([1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [1, 0, 1])
-    with refused(message):
         fit_ranker(Hooked(name))
     with refused(message):
         fit_classifier(Hooked(name))
@@ -222,7 +220,7 @@ def entries(outcomes):
     return found
 
 
-def test_queries_and_pairs_reach_the_same_hook():
+def test_queries_and_rankers_reach_the_same_hook():
     expected = {}
     left, right = [0, 0, 0, 1, 1, 2, 4], [1, 2, 3, 2, 3, 3, 5]
     for a, b in zip(left, right, strict=True):
@@ -230,10 +228,6 @@ def test_queries_and_pairs_reach_the_same_hook():
         expected[key] = expected.get(key, 0) + 1
     items = Recorder().fit(SCORES, Y, qid=QID)
     assert entries(items.outcomes_) == expected
-    pairs = Recorder().fit_pairs(
-        SCORES[left], SCORES[right], np.sign(Y[left] - Y[right])
-    )
-    assert entries(pairs.outcomes_) == expected
     ranker = fit_ranker(Recorder())
     assert entries(ranker.tie_model_.outcomes_) == expected
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scored import fit_on_pairs
 
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.tie_models import (
@@ -107,19 +108,6 @@ def test_at_a_gap_of_0_both_orders_are_equally_probable_and_nowhere_else():
     np.testing.assert_array_equal(same, same[:, ::-1])
 
 
-def test_labelled_pairs_give_the_same_as_labelled_queries():
-    scores, y = np.array([0.0, 0.3, 1.1, 2.0]), np.array([0, 1, 0, 2])
-    left, right = np.triu_indices(4, 1)
-    pairs = IsotonicDifference().fit_pairs(
-        scores[left], scores[right], np.sign(y[left] - y[right])
-    )
-    items = IsotonicDifference().fit(scores, y)
-    gap = np.linspace(0, 3, 20)
-    np.testing.assert_allclose(
-        pairs.proba_at_gap(gap), items.proba_at_gap(gap), rtol=1e-9
-    )
-
-
 @pytest.mark.parametrize("name", ["isotonic", "bradley_terry", "thurstone", "graded"])
 def test_scores_on_a_grid_give_probabilities_beyond_it(name):
     """Scores on a grid of 0.1 have gaps that differ by rounding alone."""
@@ -159,7 +147,7 @@ def test_a_wrong_order_that_would_grow_more_probable_is_levelled():
     # right and four wrong orders. One pair of each kind is added at either end.
     gap = np.repeat([1.0, 2.0], 10)
     label = np.array([0] * 9 + [1] + [0] + [1] * 5 + [-1] * 4)
-    model = IsotonicDifference().fit_pairs(gap, 0 * gap, label)
+    model = fit_on_pairs(IsotonicDifference(), gap, 0 * gap, label)
     tie = np.array([(9 + 1) / 12, (1 + 1) / 12])
     right = (1 + 1 + 5 + 1) / (1 + 2 + 9 + 2)  # 2/3 and 6/11, pooled
     middle = (3 * 1 + 11 * 2) / 14  # where the pooled pairs stand

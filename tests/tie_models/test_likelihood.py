@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference import outcomes_of
 from scored import scored
 
 from skrank_abstain.pairs import (
@@ -9,7 +10,6 @@ from skrank_abstain.pairs import (
     enumerate_pairs,
     gap_outcomes,
     group_queries,
-    outcomes_of,
 )
 from skrank_abstain.tie_models._difference_models import (
     Davidson,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from doubles import FirstColumn
+from scored import fit_on_pairs
 from sequential import is_rare
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -20,8 +21,8 @@ from skrank_abstain.tie_models import BradleyTerry
 pytestmark = pytest.mark.filterwarnings("ignore:.*of this report were in")
 
 SCORER = FirstColumn().fit(None, None)
-TIE_MODEL = BradleyTerry(calibration="counts").fit_pairs(
-    [0] * 4, [0] * 4, [0, 1, 1, -1]
+TIE_MODEL = fit_on_pairs(
+    BradleyTerry(calibration="counts"), [0] * 4, [0] * 4, [0, 1, 1, -1]
 )
 
 
