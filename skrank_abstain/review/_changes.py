@@ -43,9 +43,9 @@ class Changes(Table):
         people were asked about it names the answer without which least is left of the
         change of its expected gain; says how P(top n grades), to have one of the n best
         grades, changed, for the n where it changed most; and counts the orders with it
-        that were decided before and are open now, or turned around. Any other item
-        changed because of one that people were asked about: which passed it, or changed
-        most.
+        that were decided before and are open now, or turned around. Any other item, and
+        one that moved against its own gain, changed because of another that people were
+        asked about: which passed it, or changed most.
 
     Examples
     --------
@@ -135,12 +135,14 @@ def reasons(
         text = ""
         if n_lost[i] or [*old, start] != [best, worst, place]:
             text = f"{_way(start, place)}: "
-            if i in asked:
+            # Who gained fell only because another passed it, and the other way round.
+            if i in asked and (place - start) * rise[i] <= 0:
                 text += _answer(i, left[most[i]], right[most[i]], said[most[i]], names)
                 text += _grades(before.grade_proba[i], after.grade_proba[i])
             else:
-                above = bounds[asked][:, [2, 5]] < bounds[i, [2, 5]]
-                j = asked[np.argmax(above[:, 0] != above[:, 1])]
+                others = asked[asked != i]
+                above = bounds[others][:, [2, 5]] < bounds[i, [2, 5]]
+                j = others[np.argmax(above[:, 0] != above[:, 1])]
                 text += f"because of {names[j]} ({_way(*bounds[j, [2, 5]])})"
             if n_lost[i]:
                 text += f"; orders reopened: {n_lost[i]}"

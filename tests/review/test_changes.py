@@ -127,3 +127,20 @@ def test_people_who_disagree_are_said_to():
     review = RANKER.review(X[:12], answers=said)
     rows = {row["item_id"]: row["because"] for row in review.changes().to_dicts()}
     assert "people disagree about item 1 and it; P(top " in rows[0]
+
+
+def test_nobody_falls_by_a_win_nor_rises_by_a_defeat():
+    """An item that gained and fell was passed: the other item is the reason."""
+    fell = 0
+    for first, second, third in np.random.default_rng(0).integers(0, 12, (12, 3)):
+        if len({first, second, third}) < 3:
+            continue
+        won = [(first, second), (third, first)]  # the first gains, and is passed
+        said = [{"left": NAMES[a], "right": NAMES[b], "label": "left"} for a, b in won]
+        changes = RANKER.review(X[:12], answers=said, item_id=NAMES[:12]).changes()
+        for row in changes.to_dicts():
+            text, down = row["because"], row["place"] - row["old_place"]
+            assert not (down > 0 and "was put below it" in text), row
+            assert not (down < 0 and "was put above it" in text), row
+            fell += down > 0 and row["item_id"] == NAMES[first]
+    assert fell > 0
