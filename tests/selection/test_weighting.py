@@ -14,7 +14,6 @@ from skrank_abstain import BALToR, RiskControlledRanker, SelectiveRanker
 from skrank_abstain.concentration import certify_risk, choose_start
 from skrank_abstain.pairs import Scores, group_queries
 from skrank_abstain.selection import (
-    Calibration,
     CertifiedRisk,
     GuaranteedCoverage,
     at_thresholds,
