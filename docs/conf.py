@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_\d\d_",
     "ignore_pattern": r"^(?!plot_\d\d_)",
     "within_subsection_order": "FileNameSortKey",
+    "parallel": True,  # as many pages at a time as -j says
     # Names in the code lead to their pages, and these lead back to the examples.
     "doc_module": ("skrank_abstain",),
     "reference_url": {"skrank_abstain": None},

@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge, SGDRegressor
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputRegressor
+from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.validation import check_is_fitted
 
 import skrank_abstain
@@ -55,11 +56,11 @@ LABELS = {
     "X": DATA.data,
     "y": (DATA.data[:, :3] + DATA.data[:, 3:6] > 0).astype(int),
 }
-OVER_LABELS = OneVsRestClassifier(LogisticRegression())
+OVER_LABELS = OneVsRestClassifier(GaussianNB())
 LEARNS = MultiOutputRegressor(SGDRegressor(random_state=0))
 FITS = [
-    (BALToR(Ridge(), random_state=0), ITEMS),
-    (CostAbstainer(Ridge(), cost=0.3, random_state=0), ITEMS),
+    (BALToR(Ridge(), cv=2, random_state=0), ITEMS),
+    (CostAbstainer(Ridge(), cost=0.3, cv=2, random_state=0), ITEMS),
     (RiskControlledRanker(Ridge(), max_risk=0.45, random_state=0), ITEMS),
     (PairwiseRankerClassifier(FirstColumn(), random_state=0), PAIRS),
     (DistanceAbstainer(Ridge(), random_state=0), ITEMS),
@@ -68,7 +69,7 @@ FITS = [
     (LinearMultilabelRanker(max_iter=3), LABELS),
     (ThresholdDecompositionRanker(LogisticRegression()), LABELS),
     (OnlineMultilabelRanker([("learns", LEARNS)], random_state=0), LABELS),
-    (SelectiveMultilabelRanker(OVER_LABELS, random_state=0), LABELS),
+    (SelectiveMultilabelRanker(OVER_LABELS, cv=2, random_state=0), LABELS),
     (BradleyTerry(), SCORED),
     (IsotonicDifference(), SCORED),
     (GradedRelevance(), SCORED),
@@ -142,17 +143,18 @@ def test_a_fit_may_end_in_every_function_that_it_calls(estimator, data):
     ended = 0
     errors = cycle([KeyboardInterrupt, ValueError])
     for at, error in zip(stages, errors, strict=False):
-        for each in (clone(estimator), deepcopy(fitted)):
-            try:
-                interrupted(each, data, at, error)
-            except error:
-                ended += 1
-                assert_not_fitted(each)
-            else:
-                # Some questions are asked by trying, and a ValueError is an answer.
-                assert error is ValueError
-                check_is_fitted(each)
-    assert ended > len(stages)
+        # What is fitted has all that may be left behind, and the old as well.
+        each = deepcopy(fitted)
+        try:
+            interrupted(each, data, at, error)
+        except error:
+            ended += 1
+            assert_not_fitted(each)
+        else:
+            # Some questions are asked by trying, and a ValueError is an answer.
+            assert error is ValueError
+            check_is_fitted(each)
+    assert ended > len(stages) / 2
 
 
 @pytest.mark.parametrize(("estimator", "data"), FITS, ids=ids)

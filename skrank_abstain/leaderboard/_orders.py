@@ -63,9 +63,8 @@ class Resampled(ABC):
             for part in in_parts(order):
                 found = self.by_chance(part)
                 # Sizes of all pairs have about the same distribution.
-                passed = np.searchsorted(limits, found.ravel(), side="right")
-                at_least = np.bincount(passed, minlength=order.size + 1)[:0:-1]
-                share += np.cumsum(at_least)[::-1] / order.size
+                below = np.searchsorted(np.sort(found, axis=None), limits)
+                share += (found.size - below) / order.size
             share = (1 + share) / (1 + found.shape[1])
         share = np.maximum.accumulate(share[::-1])[::-1]
         pvalue[order] = (

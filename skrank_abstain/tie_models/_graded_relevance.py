@@ -165,7 +165,7 @@ class GradedRelevance(BinModel):
             if n_grades < merged.size:
                 tied, every = pairs_by_grade(items, merged)
                 np.divide(tied, every, out=self.tied_shares_, where=every > 0)
-        self.node_weights_ = shift_nodes()[1]
+        self.node_weights_ = shift_nodes()[1].copy()
         self.table_ = self._made_table(items.n_pairs)
 
     def grade_proba(self, values: ArrayLike) -> FloatArray:
@@ -347,6 +347,7 @@ def _loaded_libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+@cache
 def shift_nodes() -> tuple[FloatArray, FloatArray]:
     """Return the points of the quadrature over the shift, and their weights."""
     points, weights = hermegauss(_N_NODES)

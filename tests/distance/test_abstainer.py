@@ -313,7 +313,7 @@ def test_swapping_rows_and_pairs_changes_nothing_else(seed, norm):
     other = DistanceAbstainer(FITTED, norm=norm).fit(X[turn], y[turn], qid=qid[turn])
     assert one.gamma_ == other.gamma_
     assert one.radius_ == other.radius_
-    for gamma in one.loss_curve_.gamma:
+    for gamma in one.loss_curve_.gamma[seed % 3 :: 3]:
         decisions = one.at_gamma(gamma).predict_pairs(X, qid=qid)
         pairs = np.argsort(turn)[np.column_stack([decisions.right, decisions.left])]
         swapped = other.at_gamma(gamma).predict_pairs(

@@ -135,8 +135,9 @@ def test_all_numbers_are_sums_over_pairs(seeds):
 
 
 @pytest.mark.slow
-def test_all_numbers_are_sums_over_pairs_of_a_thousand_problems():
-    test_all_numbers_are_sums_over_pairs(range(40, 1000))
+def test_all_numbers_are_sums_over_pairs_of_hundreds_of_problems():
+    # Some four of each rule with each loss and tie model.
+    test_all_numbers_are_sums_over_pairs(range(40, 280))
 
 
 @pytest.mark.parametrize("cost", [0.5, 3.0])

@@ -151,7 +151,7 @@ def test_every_method_says_what_the_pairs_say():
 
 @pytest.mark.slow
 def test_every_method_says_what_the_pairs_say_in_many_problems():
-    check_all(range(30, 560))
+    check_all(range(30, 210))  # three of each rule with each loss and tie model
 
 
 def check_all(seeds):

@@ -127,10 +127,9 @@ def fail(*args):
 
 IndexDataCacheFile.{} = fail
 """
-    for code in ("ENOSPC", "EFBIG"):
-        for write in ("_open_for_write", "_save_data"):
-            found = run(tmp_path, full.format(code, write) + COUNT)
-            assert found == ["[2 3]", "True 0"]
+    for code, write in {"ENOSPC": "_open_for_write", "EFBIG": "_save_data"}.items():
+        found = run(tmp_path, full.format(code, write) + COUNT)
+        assert found == ["[2 3]", "True 0"]
     # What was damaged cannot be mended there either.
     run(tmp_path, COUNT)
     for file in (kernels / "__pycache__").glob("gaps._within*.nbi"):
