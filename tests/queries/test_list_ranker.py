@@ -144,6 +144,16 @@ def test_a_page_of_lists_says_what_was_measured(rankers, new):
     assert "This interval" not in page
 
 
+def test_a_promise_by_group_is_not_confirmed_for_all_at_once(model, past, new):
+    X, y, qid = past
+    ranker = QueryRiskRanker(model, max_risk=0.3, random_state=0)
+    ranker.fit(X, y, qid=qid, groups=np.where(qid % 2, "north", "south"))
+    assert ranker.certified_
+    verdict = verdict_of(ranker.report(**named(*new)))
+    assert "The promise is for each group by itself, not for all at once." in verdict
+    assert "as promised" not in verdict
+
+
 @pytest.mark.parametrize("name", ["sets", "half", "sure"])
 def test_without_labels_nothing_is_measured(rankers, new, name):
     page = rankers[name].report(new[0], qid=new[2])
