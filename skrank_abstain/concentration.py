@@ -386,15 +386,24 @@ def _resample(
 
 
 def coverage_interval(
-    accepted: FloatArray, pairs: FloatArray, *, seed: int
+    accepted: FloatArray,
+    pairs: FloatArray,
+    *,
+    seed: int,
+    n_new: int | None = None,
+    confidence: float = _CONFIDENCE,
 ) -> FloatArray:
-    """Return a 95 % interval for the coverage of as many new queries.
+    """Return an interval for the coverage of new queries.
 
     Parameters
     ----------
     accepted, pairs : ndarray of shape (n_queries,), float64
         Accepted pairs and pairs of each query that set the threshold.
     seed : int
+    n_new : int, default=None
+        Number of new queries with pairs; None: as many as set the threshold.
+    confidence : float, default=0.95
+        In (0, 1).
 
     Returns
     -------
@@ -426,14 +435,14 @@ def coverage_interval(
     if n < 2:
         return np.array([0.0, 1.0])
     rng = np.random.default_rng(seed)
-    coverage = np.empty(2 * _N_RESAMPLES)
-    at_a_time = max(_MOST_DRAWN // n, 1)
-    for first in range(0, coverage.size, at_a_time):
-        part = coverage[first : first + at_a_time]
-        drawn = rng.integers(0, n, (part.size, n))
-        part[:] = accepted[drawn].sum(axis=1) / pairs[drawn].sum(axis=1)
-    tail = (1 - _CONFIDENCE) / 2
-    one, other = coverage.reshape(2, -1)
+    both = np.empty((2, _N_RESAMPLES))
+    for coverage, size in zip(both, (n, n_new or n), strict=True):
+        at_a_time = max(_MOST_DRAWN // size, 1)
+        for first in range(0, _N_RESAMPLES, at_a_time):
+            part = coverage[first : first + at_a_time]
+            drawn = rng.integers(0, n, (part.size, size))
+            part[:] = accepted[drawn].sum(axis=1) / pairs[drawn].sum(axis=1)
+    tail, (one, other) = (1 - confidence) / 2, both
     differs = np.quantile(one - other, [tail, 1 - tail])
     m = pairs.sum() ** 2 / (pairs**2).sum()
     # One dominating query leaves no degree of freedom.
@@ -723,10 +732,10 @@ def doubts_of_chance(chance: float, name: str) -> list[str]:
     kept = chance if name == "confidence" else 1 - chance
     if kept > 1 - _MOST_DELTA:
         return []
+    turned = f" If it was meant the other way round, pass {name}={1 - chance:.3g}."
     return [
         f"{name}={chance:.3g} promises something with a probability of at least "
-        f"{kept:.3g} only. If it was meant the other way round, pass "
-        f"{name}={1 - chance:.3g}."
+        f"{kept:.3g} only.{turned * (chance != 0.5)}"
     ]
 
 

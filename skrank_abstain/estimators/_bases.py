@@ -49,6 +49,7 @@ from skrank_abstain.selection import (
     Price,
     Region,
     Rule,
+    totals_by_better,
     totals_by_group,
 )
 
@@ -535,11 +536,6 @@ class RuleThreshold(ModelWrapper):
     def _facts(self) -> RankerFacts:
         """Return what a report says about the ranker."""
         doubts = [*dict.fromkeys([*self._warned, *self._doubts])]
-        if len(bounds := dict.fromkeys(f"{bound:g}" for bound in self._bounds)) > 1:
-            doubts.append(
-                f"bounds tested since fit: {', '.join(bounds)}. The promise holds for "
-                "one that was chosen beforehand, not for the best of several."
-            )
         return RankerFacts(
             type(self).__name__,
             self.estimator_,
@@ -552,6 +548,8 @@ class RuleThreshold(ModelWrapper):
             n_folds=self.n_folds_,
             id_=self.id_,
             doubts=doubts,
+            random_state=self.random_state,
+            bounds=[*dict.fromkeys(f"{bound:g}" for bound in self._bounds)],
         )
 
     @property
@@ -633,4 +631,5 @@ def add_by_group(
     kinds = groups_of_queries(groups, items.queries, vary=True)
     if kinds is not None:
         vars(totals)["by_group"] = totals_by_group(items, kinds, add)
+        vars(totals)["by_better"] = totals_by_better(items, kinds, add)
     return totals

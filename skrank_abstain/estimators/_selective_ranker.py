@@ -289,7 +289,8 @@ class PairDecider(ItemRanker):
             the share in the wrong order, with an interval (a coin has .5);
             ``totals.coverage``, ``selective_risk``, its ``yardstick``, ``accuracy`` and
             ``concordance`` pool them, too. With ``groups`` the same of each group, or
-            of the pairs of each two groups of items: ``totals.by_group["f", "m"]``.
+            of the pairs of each two groups of items: ``totals.by_group["f", "m"]``;
+            ``totals.by_better["f", "m"]`` counts those in which the "f" is better.
 
         Raises
         ------
@@ -874,7 +875,8 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         groups : array-like of shape (n_items,), default=None
             Group of each item: adds a table, with the largest gap between two groups.
             The same for all items of a query, such as a site: a row for each.
-            Otherwise, such as a sex: a row for the pairs of each two groups.
+            Otherwise, such as a sex: a row for the pairs of each two groups, and
+            which of the two the wrong orders fall on.
 
         Returns
         -------

@@ -87,10 +87,13 @@ class AboutRows(NamedTuple):
     lines : list of str
     compared : bool
         Whether the rows were compared with those of ``fit``.
+    seen : str, default=""
+        How many of them ``fit`` got, if it got many.
     """
 
     lines: list[str]
     compared: bool
+    seen: str = ""
 
 
 def hash_halves(X: tuple[Any, Any]) -> BitArray | None:
@@ -265,9 +268,11 @@ def describe_rows(
     n_rows = codes.size
     n_seen = found.count_in(_one_per_row(hashes))
     parts = "training and calibration data" if found.trained else "calibration data"
+    seen = ""
     if _is_many(n_seen, n_rows, _FEWEST_ITEMS):
+        seen = f"{n_seen} of {n_rows} {unit}s"
         warn_user(
-            f"{n_seen} of {n_rows} {unit}s of this report were in the {parts} of fit, "
+            f"{seen} of this report were in the {parts} of fit, "
             f"with equal features: what it says of them is too good for new {unit}s. "
             f"Report on {unit}s that fit did not get."
         )
@@ -283,7 +288,7 @@ def describe_rows(
             "calibration queries that repeat another one: "
             f"{found.n_copies} of {found.n_queries}"
         )
-    return AboutRows(lines, True)
+    return AboutRows(lines, True, seen)
 
 
 def _is_many(n_found: int, n_all: int, fewest: int) -> bool:

@@ -186,16 +186,18 @@ class PairDecisions(Table):
     def reason(self) -> NDArray[Any]:
         """Why each pair is decided or open, shape (n_pairs,), texts.
 
-        "decided", "answered by a person", "unlike the calibration items", "equal
-        scores", "same bin" (the tie model gives both orders the same probability),
-        "risk above the threshold" (or "margin above", "distance within"), or "on the
-        threshold", where pairs of equal risk go by their gap or by lot. A pair may be
-        open for several reasons: it has the first that applies. O(n_pairs).
+        "decided" (of a bound on the discordance "decided by its margin", which is what
+        the threshold is about), "answered by a person", "unlike the calibration items",
+        "equal scores", "same bin" (the tie model gives both orders the same
+        probability), "risk above the threshold" (or "margin above", "distance within"),
+        or "on the threshold", where pairs of equal risk go by their gap or by lot. A
+        pair may be open for several reasons: it has the first that applies. O(n_pairs).
         """
         proba, by = self.proba, self.risk if self.margin is None else self.margin
+        by_margin = "" if self.margin is None else " by its margin"
         known = {
             "answered by a person": self.answered,
-            "decided": self.accepted,
+            f"decided{by_margin}": self.accepted,
             "unlike the calibration items": self.novel,
             "equal scores": self.equal,
             "same bin": None if proba is None else proba[:, 0] == proba[:, 2],

@@ -143,6 +143,28 @@ class Scores(Value):
         """Return the items of some queries, given by number."""
         return self.take(np.flatnonzero(np.isin(self.queries.codes, numbers)))
 
+    def divided(self, items: IntArray, *keys: IntArray) -> tuple[Self, IntArray]:
+        """Return some sorted items, those of equal keys as a query of their own.
+
+        Parameters
+        ----------
+        items : ndarray of shape (n_some,), int64
+            Positions, ascending where the keys are equal; a position may come again.
+        *keys : ndarray of shape (n_some,), int64
+            Not negative; items of different queries differ in one of them.
+
+        Returns
+        -------
+        some : Scores
+        first : ndarray of shape (n_new_queries,), int64
+            Position of the first item of each new query.
+        """
+        order = np.lexsort(keys)
+        changes = np.diff(np.stack(keys)[:, order], prepend=-1).any(axis=0)
+        starts, taken = np.flatnonzero(changes), items[order]
+        queries = Queries.of_sizes(np.diff(starts, append=taken.size))
+        return self._at(taken, queries), taken[starts]
+
     def _at(self, items: Any, queries: Queries, **given: Any) -> Self:
         for name in _ALIGNED:
             array = vars(self)[name]

@@ -22,6 +22,7 @@ from skrank_abstain._validation import (
 from skrank_abstain._warnings import hearing, warn_user
 from skrank_abstain.estimators import ItemRanker, score_new_items
 from skrank_abstain.intake import (
+    AboutRows,
     CalibrationData,
     Rows,
     describe_rows,
@@ -56,6 +57,9 @@ class Findings(NamedTuple):
         Part and whole of each ratio, query by query, by its name.
     highest : float
         Largest value of a ratio.
+    bound : tuple of (str, float, bool) or None
+        Name of the ratio that the promise is about, the bound, and whether it is the
+        least; None without a promise or without labels.
     """
 
     short: str
@@ -63,6 +67,22 @@ class Findings(NamedTuple):
     promise: list[str]
     ratios: dict[str, tuple[FloatArray, FloatArray]]
     highest: float
+    bound: tuple[str, float, bool] | None
+
+    def compare(self, *, kept: bool) -> list[str]:
+        """Hold the ratio of the promise against its bound."""
+        if self.bound is None:
+            return []
+        name, limit, least = self.bound
+        value, low, high = pages.interval_of(*self.ratios[name], highest=self.highest)
+        lies = pages.lie_to(limit, low, high)
+        broken = lies == ("lies below" if least else "lies above")
+        end = pages.conclude(lies, broken=broken, kept=kept)
+        return [
+            f"Observed, {name}: {pages.as_number(value)} (95 % interval "
+            f"{pages.as_interval(low, high)}), each query counting alike. This "
+            f"interval {lies} the bound of {limit:g}{end}."
+        ]
 
     def table(self, title: str, own: Any) -> pages.Section:
         """Return the table of the ratios of some queries."""
@@ -140,7 +160,16 @@ class ListRanker(ItemRanker, Generic[Results]):
         queries = items.queries
         results = self._results(items, np.ones(queries.n_queries))
         found = self._findings(results, labelled=y is not None)
-        notes = self._about_rows(items)
+        about = self._about_rows(items)
+        seen = pages.not_new(about)
+        # The certificate of a ranker with groups is for each of them.
+        alone = None not in getattr(self, "n_group_queries_", [None])
+        kept = not (seen or alone)
+        said = [*seen, found.promise[0], *found.compare(kept=kept)]
+        if alone:
+            said.append("The promise is for each group by itself, not for all at once.")
+        if y is None:
+            said.append(pages.NO_LABELS)
         counted = f"{queries.n_items} items, {queries.n_queries} queries"
         model = pages.about_model(self.estimator_, self.tie_model_, prefit=self.prefit_)
         tables = [found.table("On these data", slice(None))]
@@ -150,11 +179,15 @@ class ListRanker(ItemRanker, Generic[Results]):
                 for k, name in enumerate(kinds.names)
             ]
         sections = [
-            pages.in_short([found.short], labelled=y is not None),
-            pages.Section("Data", [[counted, *notes]]),
+            pages.Section("Verdict", [" ".join(said), [found.short]]),
+            pages.Section("Data", [[counted, *about.lines]]),
             pages.Section("Model", [[*model, f"id_: {self.id_}"]]),
             pages.Section("Rule", [found.rule]),
-            pages.Section("What is promised", [found.promise]),
+            *(
+                pages.Section("About the promise", [rest])
+                for rest in [found.promise[1:]]
+                if rest
+            ),
             *tables,
             pages.Section("Assumptions", [_ASSUMPTIONS]),
         ]
@@ -281,8 +314,8 @@ class ListRanker(ItemRanker, Generic[Results]):
         for rows in np.split(order, items.queries.offsets[1:])[:-1]:
             yield rows, self.tie_model_.grade_proba(items.value[rows])
 
-    def _about_rows(self, items: Scores) -> list[str]:
-        """Return lines about the rows of a report; warn of changed parameters."""
+    def _about_rows(self, items: Scores) -> AboutRows:
+        """Return what a report says of its rows; warn of changed parameters."""
         rows = describe_rows(self, hash_rows(items.X), items.queries.codes, items.y)
         changed = [
             f"{name}={shown(getattr(self, name))} after {shown(then)}"
@@ -295,7 +328,7 @@ class ListRanker(ItemRanker, Generic[Results]):
                 f"{', '.join(changed)}. The report is about what was fitted. Call fit "
                 "again to use them."
             )
-        return rows.lines
+        return rows
 
 
 def mean_of_known(values: FloatArray, weight: FloatArray) -> float:

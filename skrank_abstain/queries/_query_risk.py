@@ -482,13 +482,19 @@ class QueryRiskRanker(ListRanker[QueryResults]):
             f"share of calibration queries accepted: {self.coverage_:.4f} of "
             f"{self.n_queries_}",
         ]
-        return Findings(short, rule, self._promise(), ratios, 1.0)
+        limit, bound = self._parameters["max_risk"], None
+        if labelled and self.certified_:
+            bound = f"one minus {name}, accepted queries", limit, False
+        return Findings(short, rule, self._promise(), ratios, 1.0, bound)
 
     def _promise(self) -> list[str]:
         """Return the lines of a page about the promise."""
         then = self._parameters
         if then["max_risk"] is None:
-            return ["Nothing: the share of new queries accepted is about the target."]
+            return [
+                "NOTHING IS PROMISED about the metric: the share of new queries "
+                "accepted is about the target."
+            ]
         promised = "NOT CERTIFIED. Nothing is accepted, so nothing is promised."
         if self.certified_:
             promised = (

@@ -382,7 +382,7 @@ class TopSetRanker(ListRanker[SetResults]):
             "items in a set, mean": (size, ones),
             "share of the items of a query in its set": (size / found.n_items, ones),
         }
-        k, alpha = self._k, self._parameters["alpha"]
+        k, alpha, bound = self._k, self._parameters["alpha"], None
         short = f"a set has {found.mean_size:.2f} items on average"
         if labelled:
             known = found.holds_best[~np.isnan(found.holds_best)]
@@ -392,6 +392,7 @@ class TopSetRanker(ListRanker[SetResults]):
                 name = f"share of the first {k} in a set"
                 held = f"{known.size} sets hold {found.share:.1%} of the first {k}"
             ratios[name] = found.holds_best, ones
+            bound = name, 1 - alpha, True
             short += (
                 f"; {held} ({size.size - known.size} queries are not among those "
                 f"{self._whose}, and do not count)"
@@ -409,7 +410,7 @@ class TopSetRanker(ListRanker[SetResults]):
             f"{self.n_queries_} queries set the threshold and nothing else that forms "
             f"the sets; {self.n_tuning_queries_} others fitted the tie model.",
         ]
-        return Findings(short, [rule], promise, ratios, np.inf)
+        return Findings(short, [rule], promise, ratios, np.inf, bound)
 
     @property
     def _whose(self) -> str:

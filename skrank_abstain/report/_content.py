@@ -8,12 +8,19 @@ from sklearn.utils import _safe_indexing
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import check_loss
 from skrank_abstain.concentration import coverage_interval
-from skrank_abstain.displays import one_line
+from skrank_abstain.intake import AboutRows
 from skrank_abstain.pairs import Scores
 from skrank_abstain.report._page import Report, Section, Table, write_page
 from skrank_abstain.report._results import sections_of_results
-from skrank_abstain.report._shares import ALIKE, RankerFacts, ReportData, as_number
+from skrank_abstain.report._shares import (
+    ALIKE,
+    RankerFacts,
+    ReportData,
+    as_number,
+    shown,
+)
 from skrank_abstain.scorers import describe, numeric_columns
+from skrank_abstain.selection import Bound
 
 #: With fewer queries the page warns that its intervals are too narrow.
 _FEW_QUERIES = 30
@@ -23,11 +30,23 @@ ABOUT_NEW_QUERIES = (
     "population or of ranker, calibrate and report anew."
 )
 NOT_SEEN = "The ranker and its threshold must not have seen these queries."
-_NO_LABELS = (
+NO_LABELS = (
     "NO LABELS WERE GIVEN: nothing about correctness was measured on these data."
 )
 #: The page warns from this share of ties among the decided pairs.
 _MOST_TIES = 0.95
+_BROKEN = "WHAT WAS PROMISED DOES NOT HOLD"
+#: A coverage that is outside its interval by less is not.
+_ROUNDING = 1e-9
+#: What the section of warnings is about, where it has none.
+_CHECKED = (
+    "items that fit got; parameters set after fit; doubts of fit; bounds tested; "
+    "the coverage against that of the calibration; called ties; the number of queries"
+)
+_CHECKED_LABELS = (
+    "; the bound, if there is one, also by group; wrong orders of two groups of items, "
+    "if groups were given"
+)
 #: Features whose means differ most, in the table of the first and the last items.
 _N_FEATURES = 8
 
@@ -47,12 +66,32 @@ def write_report(data: ReportData) -> Report:
         Section("Assumptions", [_assumptions(data)]),
         Section("Words", [_WORDS]),
     ]
-    return write_page(ranker.name, ranker.model, sections, warnings=_warnings(data))
+    return write_page(
+        ranker.name,
+        ranker.model,
+        sections,
+        warnings=_warnings(data),
+        checked=_CHECKED + _CHECKED_LABELS * data.labelled,
+    )
 
 
-def in_short(lines: list[str], *, labelled: bool) -> Section:
-    """Return the section of the results in a few lines."""
-    return Section("In short", [lines if labelled else [_NO_LABELS, *lines]])
+def not_new(rows: AboutRows) -> list[str]:
+    """Say that the data of a report are not new, if ``fit`` got them."""
+    if not rows.seen:
+        return []
+    return [
+        f"NOT ALL OF THESE DATA ARE NEW: fit got {rows.seen}. What is observed here is "
+        "too good for new data."
+    ]
+
+
+def conclude(lies: str, *, broken: bool, kept: bool) -> str:
+    """Return the end of a sentence that begins with how an interval lies to a bound."""
+    if broken:
+        return f": {_BROKEN} HERE"
+    if lies == "lies around":
+        return ": neither confirmed nor refuted"
+    return ": as promised" * (kept and lies != "cannot be held against")
 
 
 def warn_of_few(n_queries: int, what: str = "queries") -> list[str]:
@@ -86,9 +125,8 @@ def about_model(
 
 
 def _warnings(data: ReportData) -> list[str]:
-    warnings, totals = [*data.ranker.doubts], data.totals
+    warnings, totals = [*data.ranker.doubts, *_exceptions(data)], data.totals
     accepted, ties = totals.accepted.sum(), totals.answered_tie.sum()
-    n_queries = int((totals.pairs > 0).sum())
     if not accepted:
         warnings.append("no pair is decided")
     elif ties >= _MOST_TIES * accepted:
@@ -96,18 +134,20 @@ def _warnings(data: ReportData) -> list[str]:
             f"{ties:.0f} of {accepted:.0f} decided pairs are called a tie: the ranker "
             "says hardly anything about who is better"
         )
-    certified = data.ranker.calibration.groups
-    names = [] if certified is None else certified.names
-    known = ["", *(one_line(name) for name in names if name is not None)]
     for name, part in [("", totals), *data.by_group]:
         if (bound := data.bound) and (found := data.against(bound, part))[1]:
-            seen = f"the observed {bound.what}, {data.in_words(bound.what, part)}"
-            lies = found[0].partition(":")[0] + ", which was not promised for it alone"
-            lies = found[0] if name in known else lies
-            warnings.append(f"{name and f'group {name}: '}{seen}, {lies}")
-    if doubt := _never_certified(data):
-        warnings.append(doubt)
-    warnings += warn_of_few(n_queries, "queries with pairs")
+            broken = f": {_BROKEN} HERE"
+            if name and name not in data.by_site.keys() & {*data.certified}:
+                broken = ", which was not promised for it alone"
+            warnings.append(
+                f"{name and f'group {name}: '}the observed {bound.what}, "
+                f"{data.in_words(bound.what, part)}, {found[0]} {_limit(bound)}{broken}"
+            )
+    warnings += _unequal(data)
+    what, some = "queries with pairs", totals.pairs
+    if data.labelled:
+        what, some = f"{what} that differ", totals.pairs - totals.tied
+    warnings += warn_of_few(int((some > 0).sum()), what)
     n_calibrated = data.ranker.calibration.items.n_queries
     if getattr(data.items, "n_queries", 0) == 1 < n_calibrated:
         warnings.append(
@@ -117,15 +157,53 @@ def _warnings(data: ReportData) -> list[str]:
     return warnings
 
 
-def _never_certified(data: ReportData) -> str:
-    """Name the groups here that the promise is not about."""
-    certified = data.ranker.calibration.groups
-    names = [] if certified is None else [n for n in certified.names if n is not None]
-    known = [one_line(name) for name in names]
-    new = ", ".join(name for name, _ in data.by_group if name not in known)
-    if not (new and known):
-        return ""
-    return f"never certified: {new}; the promise is about {', '.join(known)}"
+def _unequal(data: ReportData) -> list[str]:
+    """Return a warning for each two groups of which one is wronged more often."""
+    found = []
+    for a, b, one, other in data.by_better:
+        gap, low, high = data.gap("discordance", one, other, len(data.by_better))
+        if not (low > 0 or high < 0):
+            continue
+        both = (data.share("discordance", part)[0] for part in (one, other))
+        shares = sorted(zip(both, (a, b), strict=True), reverse=True)
+        (most, more), (least, less) = [(shown("", share), n) for share, n in shares]
+        ends = sorted(100 * abs(end) for end in (low, high))
+        found.append(
+            f"WRONG ORDERS FALL MORE ON ONE GROUP: of decided pairs of {a} and {b}, "
+            f"{most} are in the wrong order where {more} is better, and {least} where "
+            f"{less} is better. The difference is {100 * abs(gap):.3g} points (95 % "
+            f"interval {ends[0]:.3g} to {ends[1]:.3g})"
+        )
+    return found
+
+
+def _exceptions(data: ReportData) -> list[str]:
+    """Say what else keeps these data from supporting a promise."""
+    found, bounds = [], data.ranker.bounds
+    known, new = data.certified, sorted({*data.by_site} - {*data.certified})
+    if new:
+        start = "NONE OF THESE GROUPS WAS CERTIFIED"
+        if len(new) < len(data.by_site):
+            start = "PART OF THESE DATA WAS NEVER CERTIFIED"
+        found.append(
+            f"{start}: {', '.join(new)}. The promise is about {', '.join(known)}"
+        )
+    if len(bounds) > 1:
+        found.append(
+            f"SEVERAL BOUNDS WERE TESTED SINCE FIT: {', '.join(bounds)}. The promise "
+            "holds for one that was chosen beforehand, not for the best of several"
+        )
+    low, high = data.expected_coverage
+    if (
+        data.totals.coverage < low - _ROUNDING
+        or data.totals.coverage > high + _ROUNDING
+    ):
+        found.append(
+            "THESE DATA DO NOT LOOK LIKE THE CALIBRATION DATA: "
+            f"{shown('', data.totals.coverage)} of the pairs are decided, where "
+            f"{shown('', low)} to {shown('', high)} were to be expected (99 % interval)"
+        )
+    return found
 
 
 def _verdict(data: ReportData) -> Section:
@@ -134,29 +212,30 @@ def _verdict(data: ReportData) -> Section:
     pairs, decided, ties = (
         column.sum() for column in (totals.pairs, totals.accepted, totals.answered_tie)
     )
-    seen = data.labelled and totals.unlike.any()
-    said = [data.text.promised.split("\n- ")[0]]
-    if bound is not None and data.labelled and data.against(bound, totals)[1]:
+    said = [*not_new(data.rows), *(f"{each}." for each in _exceptions(data))]
+    doubtful = bool(said)
+    if where := _broken(data):
         said.insert(
             0,
-            "WHAT WAS PROMISED DOES NOT HOLD HERE: these queries come from another "
-            "source, or the promise fails, as it may. It was:",
+            f"{_BROKEN}{where}. These queries come from another source, or the promise "
+            "fails, as it may.",
         )
+    said.append(data.text.promised.split("\n- ")[0])
     if not data.labelled:
-        said.append(_NO_LABELS)
+        said.append(NO_LABELS)
+    seen = data.labelled and totals.unlike.any()
     if seen:
+        n_queries = (totals.pairs > totals.tied).sum()
+        coin = "a coin: 50 %" + "; a called tie counts one half" * bool(ties)
         said.append(
-            f"Observed in {(totals.pairs > 0).sum()} queries: of the decided pairs "
-            f"that differ, {data.in_words('discordance', totals)} are in the wrong "
-            f"order (a coin: 50 %){f', {ALIKE}' * (data.weighting == 'queries')}."
+            f"Observed in {n_queries} queries with pairs that differ: of the decided "
+            f"ones, {data.in_words('discordance', totals)} are in the wrong order "
+            f"({coin}), {ALIKE[data.weighting]}."
         )
     if bound is not None:
         if bound.what != "discordance":
             said.append(f"The {bound.what} is {data.in_words(bound.what, totals)}.")
-        said.append(f"This interval {data.against(bound, totals)[0]}.")
-        said += [
-            f"Part of it was {doubt}." for doubt in [_never_certified(data)] if doubt
-        ]
+        said += _comparison(data, bound, doubtful=doubtful)
     elif seen:
         said.append("There is no bound to hold this against.")
     share = f"{100 * totals.coverage:.1f} %" if pairs else "an undefined share"
@@ -166,6 +245,48 @@ def _verdict(data: ReportData) -> Section:
         f"{pairs - decided:.0f} are left to a person"
     )
     return Section("Verdict", [" ".join(said), [counts]])
+
+
+def _broken(data: ReportData) -> str:
+    """Return where a promise does not hold, for a headline; empty for nowhere."""
+    if data.bound is None:
+        return ""
+    if data.against(data.bound, data.totals)[1]:
+        return " HERE"
+    sites = [name for name, lies in _at_sites(data, data.bound) if lies[1]]
+    return f" IN {', '.join(sites)}" if sites else ""
+
+
+def _at_sites(data: ReportData, bound: Bound) -> list[tuple[str, tuple[str, bool]]]:
+    """Say how the interval of each certified group lies to the bound."""
+    known = (name for name in data.certified if name in data.by_site)
+    return [(name, data.against(bound, data.by_site[name])) for name in known]
+
+
+def _comparison(data: ReportData, bound: Bound, *, doubtful: bool) -> list[str]:
+    """Hold what was observed against the bound, and in each certified group."""
+    lies, broken = data.against(bound, data.totals)
+    sites, alone = _at_sites(data, bound), data.certified and not data.by_site
+    kept = not (bound.blind or doubtful or alone)
+    kept = kept and all(found == lies for _, (found, _) in sites)
+    end = conclude(lies, broken=broken, kept=kept)
+    said = [f"This interval {lies} {_limit(bound)}{end}."]
+    if sites:
+        by_site = (
+            f"{name}: {data.in_words(bound.what, data.by_site[name])}, {found} it"
+            for name, (found, _) in sites
+        )
+        said.append(f"Group by group, {'; '.join(by_site)}.")
+    if alone:
+        said.append(
+            "The promise is for each group by itself. No such groups were given, so "
+            "this page does not check it."
+        )
+    return said
+
+
+def _limit(bound: Bound) -> str:
+    return f"the bound of {shown(bound.what, bound.limit)}"
 
 
 def _counted(data: ReportData) -> list[str]:
@@ -184,7 +305,12 @@ def _counted(data: ReportData) -> list[str]:
         return [counted]
     n_pairs = totals.pairs.sum()
     tied = totals.tied.sum() / n_pairs if n_pairs else np.nan
-    return [counted, f"tied pairs: {as_number(tied)}"]
+    n_queries = (totals.pairs > totals.tied).sum()
+    return [
+        counted,
+        f"tied pairs: {as_number(tied)}",
+        f"queries with pairs that differ: {n_queries}",
+    ]
 
 
 def _about_model(ranker: RankerFacts) -> list[str]:
@@ -196,26 +322,33 @@ def _about_model(ranker: RankerFacts) -> list[str]:
     return [
         *about_model(ranker.model, model, prefit=ranker.prefit, note=ranker.note),
         f"calibrated on {items.n_pairs} pairs of {items.n_queries} queries{alone}{by}",
-        f"id_: {ranker.id_}",
+        f"id_: {ranker.id_}; random_state: {ranker.random_state!r}",
     ]
 
 
-def _about_rule(ranker: RankerFacts, selected: str) -> list[str]:
+def _about_rule(ranker: RankerFacts, done: str) -> list[str]:
     calibration = ranker.calibration
-    coverage = calibration.coverage(ranker.region)
+    share = calibration.coverage(ranker.region)
     counts = calibration.accepted_by_query(ranker.region)
     low, high = coverage_interval(*counts, seed=calibration.seed)
-    what, bound = "its conditional risk", ranker.region.margin_of
-    if bound is not None:
-        what = (
-            "its margin, the probability of the opposite order less "
-            f"{bound:g} times that of a difference,"
+    optimism, margin, what = "", [], "conditional risk"
+    if calibration.tuning is None:
+        optimism = (
+            ". The interval ignores that the tie model fits the calibration queries "
+            "better than new ones"
         )
+    if (bound := ranker.region.margin_of) is not None:
+        what = "margin"
+        margin = [
+            "margin of a pair: the probability that the opposite order is right, minus "
+            f"{bound:g} times the probability that the two items differ"
+        ]
     return [
-        f"a pair is decided if {what} is at most {ranker.threshold:.6g} ({selected})",
-        f"share of calibration pairs decided: {coverage:.4f}; 95 % interval for as "
-        f"many new queries: {low:.2f} to {high:.2f}, which does not allow for the tie "
-        "model fitting the calibration queries better than new ones",
+        f"a pair is decided if its {what} is at most {ranker.threshold:.6g} ({done})",
+        *margin,
+        f"share of calibration pairs decided: {share:.4f}",
+        f"as many new queries from the same source decide {low:.2f} to {high:.2f} of "
+        f"their pairs (95 % interval){optimism}",
         *_about_novelty(ranker.novelty),
         f"loss: {_loss_in_words(ranker)}",
     ]

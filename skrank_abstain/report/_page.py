@@ -235,9 +235,14 @@ def _drawn(picture: Picture) -> str:
 
 
 def write_page(
-    name: str, model: Any, sections: Sequence[Section], *, warnings: Sequence[str] = ()
+    name: str,
+    model: Any,
+    sections: Sequence[Section],
+    *,
+    warnings: Sequence[str] = (),
+    checked: str = "",
 ) -> Report:
-    """Return the page of an estimator: its origin, warnings if any, and sections.
+    """Return the page of an estimator: its origin, warnings, and sections.
 
     Parameters
     ----------
@@ -249,9 +254,13 @@ def write_page(
         The first is the verdict.
     warnings : sequence of str, default=()
         They stand below the verdict, with those that were heard during ``report``.
+    checked : str, default=""
+        What was looked at, for a page without warnings.
     """
     origin = [f"date: {date()}", f"versions: {_versions(model)}"]
     found = [*dict.fromkeys([*heard(), *warnings])]
+    if checked and not found:
+        found = [f"none found. Checked: {checked}"]
     doubts = [Section("Warnings", [found])] if found else []
     verdict, *rest = sections
     return Report(f"{name}: report", [Section("", [origin]), verdict, *doubts, *rest])

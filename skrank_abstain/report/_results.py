@@ -82,7 +82,7 @@ def _rows_of_quantities(data: ReportData) -> list[list[str]]:
     rows = [
         row(name + alike, *parts_of(totals, what, weighting), highest=max(highest, 1.0))
         for what, name in names.items()
-        for weighting, alike in (("pairs", ""), ("queries", f", {ALIKE}"))
+        for weighting, alike in (("pairs", ""), ("queries", f", {ALIKE['queries']}"))
     ]
     decided, deferred = totals.accepted, totals.pairs - totals.accepted
     blind, spent = "each been called a tie", totals.tie_loss
@@ -115,7 +115,7 @@ def _rows_of_places(data: ReportData) -> list[list[str]]:
     names = "hold the true one or a tied one", "mean width, of the query"
     columns = [each[~np.isnan(each)] for each in place_results(places, items)]
     return [decided] + [
-        row(f"{alike}: {name}, {ALIKE}", column, np.ones(column.size))
+        row(f"{alike}: {name}, {ALIKE['queries']}", column, np.ones(column.size))
         for name, column in zip(names, columns, strict=True)
     ]
 

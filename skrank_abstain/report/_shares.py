@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import ZERO_ONE_LOSS
-from skrank_abstain.concentration import ratio_difference, ratio_interval
+from skrank_abstain.concentration import (
+    coverage_interval,
+    ratio_difference,
+    ratio_interval,
+)
 from skrank_abstain.displays import one_line
 from skrank_abstain.intake import AboutRows
 from skrank_abstain.report._page import Section, Table
@@ -23,19 +28,28 @@ from skrank_abstain.selection import (
     Region,
     Rule,
     RuleText,
+    totals_by_better,
     totals_by_group,
 )
 
 HEAD = ("quantity", "value", "95 % interval")
-ALIKE = "each query counting alike"
+#: What counts alike, in words.
+ALIKE = {"queries": "each query counting alike", "pairs": "each pair counting alike"}
 #: Names of the quantities; the losses of a ranker say what a risk is.
 NAMES = {
     "coverage": "coverage: share of pairs decided",
     "discordance": "discordance: of decided pairs that differ in the wrong order",
     "selective risk": "selective risk: loss per decided pair",
 }
+_COUNTS = ("group", "queries", "pairs", "decided orders", "decided ties")
+_ABOUT_SHARES = (
+    "Shares{}. In brackets 95 % intervals over queries, each by itself: one in twenty "
+    "misses its value by chance."
+)
 #: One minus the confidence of all intervals of gaps between two groups at once.
 _LEVEL = 0.05
+#: Confidence of the interval in which the coverage is expected.
+_EXPECTED = 0.99
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +79,10 @@ class RankerFacts:
         That of the ranker.
     doubts : sequence of str, default=()
         Warnings of ``fit`` and of the promise.
+    bounds : sequence of str, default=()
+        Bounds that were tested since ``fit``.
+    random_state : int, RandomState or None, default=None
+        That of the ranker.
     """
 
     name: str
@@ -79,6 +97,8 @@ class RankerFacts:
     n_folds: int = 0
     id_: str | None = None
     doubts: Sequence[str] = ()
+    bounds: Sequence[str] = ()
+    random_state: Any = None
 
     @property
     def threshold(self) -> float:
@@ -146,6 +166,65 @@ class ReportData:
         """Name and sums of each group, or of each two groups of items."""
         return [] if self.groups is None else self.of_groups(self.groups)
 
+    @cached_property
+    def by_better(self) -> list[tuple[str, str, PairTotals, PairTotals]]:
+        """Two groups of items, and sums of their pairs: the first better, the second.
+
+        Tied pairs count in neither.
+        """
+        if self.groups is None or not self.labelled:
+            return []
+        found = totals_by_better(self.items, self.groups, self._add)
+        two = combinations(dict.fromkeys(name for name, _ in found), 2)
+        return [(one_line(a), one_line(b), found[a, b], found[b, a]) for a, b in two]
+
+    def gap(
+        self, what: str, one: PairTotals, other: PairTotals, n_gaps: float
+    ) -> tuple[float, float, float]:
+        """Return the difference of a quantity, and an interval for all such at once."""
+        both = [
+            column
+            for part in (one, other)
+            for column in parts_of(part, what, self.weighting)
+        ]
+        if not all(np.nansum(whole) > 0 for whole in both[1::2]):
+            return np.nan, np.nan, np.nan
+        some = ~np.isnan(both).all(axis=0)
+        found = ratio_difference(
+            *(np.nan_to_num(each[some]) for each in both),
+            confidence=1 - _LEVEL / n_gaps,
+        )
+        return found.difference, found.low, found.high
+
+    @cached_property
+    def certified(self) -> list[str]:
+        """Names of the groups of queries with a certificate of their own."""
+        known = self.ranker.calibration.groups
+        return (
+            [] if known is None else [one_line(n) for n in known.names if n is not None]
+        )
+
+    @cached_property
+    def by_site(self) -> dict[str, PairTotals]:
+        """The sums of the groups of queries, where each has a certificate."""
+        if not self.certified or self.groups is None:
+            return {}
+        of_queries = self.groups.code.size == self.items.n_queries
+        return dict(self.by_group) if of_queries else {}
+
+    @cached_property
+    def expected_coverage(self) -> tuple[float, float]:
+        """Return where the coverage of these queries lies in 99 of 100 cases.
+
+        That of as many queries like those that set the threshold.
+        """
+        known, n_new = self.ranker.calibration, int((self.totals.pairs > 0).sum())
+        counts = known.accepted_by_query(self.ranker.region)
+        low, high = coverage_interval(
+            *counts, seed=known.seed, n_new=n_new, confidence=_EXPECTED
+        )
+        return float(low), float(high)
+
     def of_groups(self, groups: Groups) -> list[tuple[str, PairTotals]]:
         """Return the name and the sums of each group, as `totals_by_group` does."""
         found = totals_by_group(self.items, groups, self._add)
@@ -174,26 +253,28 @@ class ReportData:
     def in_words(self, what: str, totals: PairTotals) -> str:
         """Return a quantity with its interval for a sentence."""
         value, low, high = self.share(what, totals)
-        ends = f"95 % interval {_shown(what, low)} to {_shown(what, high)}"
+        ends = f"95 % interval {shown(what, low)} to {shown(what, high)}"
         if not low < high:
             ends = "no interval: all queries agree, or there are fewer than two"
-        return f"{_shown(what, value)} ({ends})"
+        return f"{shown(what, value)} ({ends})"
 
     def against(self, bound: Bound, totals: PairTotals) -> tuple[str, bool]:
         """Say how the interval lies to the bound, and whether that breaks a promise."""
         _, low, high = self.share(bound.what, totals)
-        shown = f"the bound of {_shown(bound.what, bound.limit)}"
-        below, above = high < bound.limit, low > bound.limit
-        if not low < high:
-            return f"cannot be held against {shown}", False
-        if not (below or above):
-            return f"lies around {shown}: neither confirmed nor refuted", False
-        broken = below if bound.what == "coverage" else above
-        end = "WHAT WAS PROMISED DOES NOT HOLD HERE" if broken else "as promised"
-        return f"lies {'below' if below else 'above'} {shown}: {end}", broken
+        lies = lie_to(bound.limit, low, high)
+        return lies, lies == f"lies {'below' if bound.what == 'coverage' else 'above'}"
 
 
-def _shown(what: str, number: float) -> str:
+def lie_to(limit: float, low: float, high: float) -> str:
+    """Say how an interval lies to a bound; the text ends before the bound."""
+    if not low < high:
+        return "cannot be held against"
+    if low <= limit <= high:
+        return "lies around"
+    return f"lies {'below' if high < limit else 'above'}"
+
+
+def shown(what: str, number: float) -> str:
     return f"{number:.3g}" if what == "selective risk" else f"{100 * number:.3g} %"
 
 
@@ -262,6 +343,8 @@ def sections_of_groups(data: ReportData) -> list[Section]:
     sections = []
     if data.groups is not None:
         sections.append(_table(data, "By group", data.by_group))
+    if data.by_better:
+        sections.append(_by_better(data))
     if (known := data.ranker.calibration.item_groups) is not None:
         region: Any = data.ranker.region
         own = Groups(data.items.group[np.argsort(data.items.rows)], known)
@@ -279,26 +362,44 @@ def _table(
 ) -> Section:
     """Return shares by group, from the totals of each, as the promise counts them."""
     columns = [*NAMES] if data.labelled else ["coverage"]
-    shares = {
-        what: np.array([data.share(what, part) for _, part in parts])
-        for what in columns
-    }
-    rows = []
-    for k, (name, part) in enumerate(parts):
-        counts = part.pairs > 0, part.pairs, part.answered_order, part.answered_tie
-        numbers = [f"{count.sum():.0f}" for count in counts]
-        rows.append([name, *numbers, *(_cell(*share[k]) for share in shares.values())])
+    rows = _rows(data, columns, parts)
     if len(parts) > 1:
         gaps = zip(*(_largest_gap(data, what, parts) for what in columns), strict=True)
         for name, found in zip(("largest gap", "between"), gaps, strict=True):
             rows.append([name, *[""] * 4, *found])
+    note = _ABOUT_SHARES.format(f", {ALIKE[data.weighting]}")
+    note += " The interval of the largest gap allows for its being the largest."
+    return Section(title, [note, Table([*_COUNTS, *columns], rows)])
+
+
+def _by_better(data: ReportData) -> Section:
+    """Return the wrong orders of two groups by the group that they wrong."""
+    columns, rows = ["coverage", "discordance"], []
+    for a, b, one, other in data.by_better:
+        named = [(f"{a} better than {b}", one), (f"{b} better than {a}", other)]
+        rows += _rows(data, columns, named)
+        gaps = (data.gap(w, one, other, len(data.by_better)) for w in columns)
+        rows.append(["difference", *[""] * 4, *(_cell(*gap) for gap in gaps)])
     note = (
-        f"Shares{f', {ALIKE}' * (data.weighting == 'queries')}. In brackets 95 % "
-        "intervals over queries, each by itself: one in twenty misses its value by "
-        "chance. The interval of the largest gap allows for its being the largest."
+        "Pairs of two groups that truly differ, by the group of the better item. The "
+        "discordance is the share of the decided ones in which the better item is put "
+        f"below. {_ABOUT_SHARES.format(f', {ALIKE[data.weighting]}')} The intervals of "
+        "the differences hold for all of them at once."
     )
-    head = ["group", "queries", "pairs", "decided orders", "decided ties", *columns]
-    return Section(title, [note, Table(head, rows)])
+    title = "By the group of the better item"
+    return Section(title, [note, Table([*_COUNTS, *columns], rows)])
+
+
+def _rows(
+    data: ReportData, columns: list[str], parts: list[tuple[str, PairTotals]]
+) -> list[list[str]]:
+    rows = []
+    for name, part in parts:
+        counts = part.pairs > 0, part.pairs, part.answered_order, part.answered_tie
+        numbers = [f"{count.sum():.0f}" for count in counts]
+        shares = (_cell(*data.share(what, part)) for what in columns)
+        rows.append([name, *numbers, *shares])
+    return rows
 
 
 def _cell(value: float, low: float, high: float) -> str:
@@ -313,7 +414,7 @@ def _largest_gap(
 
     The two were chosen of all: by Bonferroni the interval holds for any choice.
     """
-    sums = {name: parts_of(part, what, data.weighting) for name, part in parts}
+    named = dict(parts)
     shares = {name: data.share(what, part)[0] for name, part in parts}
     known = [name for name, share in shares.items() if not np.isnan(share)]
     if len(known) < 2:
@@ -321,8 +422,6 @@ def _largest_gap(
     most, least = max(known, key=shares.__getitem__), min(known, key=shares.__getitem__)
     if shares[most] == shares[least]:
         return "none", ""
-    both = np.array([*sums[most], *sums[least]])
-    both = np.nan_to_num(both[:, ~np.isnan(both).all(axis=0)])
     n_gaps = len(known) * (len(known) - 1) / 2
-    found = ratio_difference(*both, confidence=1 - _LEVEL / n_gaps)
-    return _cell(*found[2:5]), f"{most} over {least}"
+    gap = data.gap(what, named[most], named[least], n_gaps)
+    return _cell(*gap), f"{most} over {least}"

@@ -14,6 +14,7 @@ from skrank_abstain.selection._calibration import (
     fit_calibration,
     fit_values,
     risk_engine,
+    totals_by_better,
     totals_by_group,
 )
 from skrank_abstain.selection._engine import (

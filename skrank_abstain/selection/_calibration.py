@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cache, cached_property
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,6 +119,58 @@ def totals_by_group(
 
     cells = combinations_with_replacement(range(len(names)), 2)
     return {(names[one], names[other]): between(one, other) for one, other in cells}
+
+
+def totals_by_better(
+    items: Scores, groups: Groups, totals: Callable[[Scores], PairTotals]
+) -> dict[Any, PairTotals]:
+    """Add up the pairs of two groups of items by the group of the better item.
+
+    Parameters
+    ----------
+    items : Scores
+        With relevance.
+    groups, totals
+        As in `totals_by_group`.
+
+    Returns
+    -------
+    totals : dict
+        Over all queries, by the group of the better item and that of the worse one.
+        Tied pairs belong to neither order. Empty for groups of queries.
+
+    Notes
+    -----
+    Two different grades agree above the first bit that only the higher one has. So for
+    each bit, take the items of the better group that have it and those of the worse
+    group that do not, and divide each query by the bits above it: all pairs across the
+    two groups are wanted ones, and each wanted pair comes once. No pair is formed;
+    O(n log n) for each two groups and each bit of the number of grades.
+    """
+    here, names = items.ascending, groups.names
+    if groups.code.size == here.n_queries:
+        return {}
+    code, grade, query = groups.code[here.rows], here.grades, here.queries.codes
+    fitted = None if here.group is None else here.group[np.argsort(here.rows)]
+    bits = np.arange(int(grade.max(initial=0)).bit_length())[:, None]
+    has, above = grade >> bits & 1 == 1, grade >> bits + 1
+
+    def among(marked: Any) -> PairTotals:
+        bit, item = np.nonzero(marked)
+        some, first = here.divided(item, above[bit, item], query[item], bit)
+        group = None if fitted is None else fitted[some.rows]
+        found = totals(replace(some, group=group))
+        return found.summed(query[first], here.queries.values)
+
+    kinds = range(len(names))
+    high, low = ([mark & (code == k) for k in kinds] for mark in (has, ~has))
+    highs, lows = ([among(marked) for marked in each] for each in (high, low))
+    return {
+        (names[one], names[other]): among(high[one] | low[other]).less(
+            highs[one], lows[other]
+        )
+        for one, other in permutations(kinds, 2)
+    }
 
 
 class LossTables(NamedTuple):
@@ -523,6 +575,8 @@ class Bound(NamedTuple):
     limit : float
     weighting : {"queries", "pairs"}
         What counts alike.
+    blind : bool, default=False
+        Whether a coin keeps the bound, or nearly keeps it.
 
     Examples
     --------
@@ -534,6 +588,7 @@ class Bound(NamedTuple):
     what: str
     limit: float
     weighting: str
+    blind: bool = False
 
 
 class RuleText(NamedTuple):

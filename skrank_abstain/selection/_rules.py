@@ -41,6 +41,8 @@ from skrank_abstain.selection._engine import Region, at_thresholds, cells_of
 
 #: `fit` warns where one of the two weightings exceeds the other by more than this.
 _MOST_EXCESS = 0.5
+#: A bound above this share of what a coin has is as good as none.
+_NEAR_COIN = 0.9
 #: Level at which the difference must not be chance.
 _LEVEL = 0.05
 #: A ratio by query and by pair, and whether they differ: see `both_ways`.
@@ -437,7 +439,8 @@ class CertifiedRisk(Rule):
 
     def _warn_of_coin(self, calibration: Calibration) -> None:
         """Warn where the bound allows what a coin gets."""
-        if self.max_risk >= (coin := self._coin(calibration)):
+        coin = self._coin(calibration)
+        if self.max_risk > _NEAR_COIN * coin:
             remedy = "a lower max_risk"
             if self.bound == "loss":
                 remedy += " or bound='discordance', where a coin has 0.5 on any data"
@@ -505,9 +508,12 @@ class CertifiedRisk(Rule):
                 f"{name_of_loss(calibration.loss)}), is at most {bound}; a coin that "
                 f"orders every certification pair has {self._coin(calibration):.4f}"
             )
-        least = 0.5 if self.bound == "discordance" else self._coin(calibration)
-        if least <= self.max_risk:
-            meaning += ": A COIN KEEPS THIS BOUND, so that orders may be worth nothing"
+        coin = self._coin(calibration)
+        blind = bool(self.max_risk > _NEAR_COIN * coin)
+        if blind:
+            keeps = "KEEPS" if self.max_risk >= coin else "NEARLY KEEPS"
+            meaning += f": A COIN {keeps} THIS BOUND, so that orders may be worth "
+            meaning += "nothing" if self.max_risk >= coin else "next to nothing"
         return RuleText(
             f"certified: {what} at most {bound}, each {alike} counting alike",
             f"CERTIFIED. {meaning}. This is promised for new queries from the source "
@@ -516,7 +522,7 @@ class CertifiedRisk(Rule):
             f"{100 * self.delta:g} %, over the draw of these queries.{tested}"
             f"\n- on the certification queries the {what} was {by_query:.4f}, each "
             f"query counting alike, and {by_pair:.4f}, each pair counting alike",
-            Bound(what, float(self.max_risk), self.weighting),
+            Bound(what, float(self.max_risk), self.weighting, blind),
         )
 
 

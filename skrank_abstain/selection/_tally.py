@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from skrank_abstain._kernels import BoolArray, FloatArray
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_choice
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.pairs import PairDecisions, Queries, Table, pair_labels
@@ -90,6 +90,7 @@ class PairTotals(Table):
     tie_loss: FloatArray
     # No field: sums go over the fields.
     by_group: ClassVar[dict[Any, PairTotals] | None] = None
+    by_better: ClassVar[dict[Any, PairTotals] | None] = None
 
     @classmethod
     def of_decisions(
@@ -150,6 +151,13 @@ class PairTotals(Table):
         rest = zip(self._sums(), *(part._sums() for part in parts), strict=True)
         sums = (whole - sum(others) for whole, *others in rest)
         return PairTotals(self.qid, *sums)
+
+    def summed(self, number: IntArray, qid: NDArray[Any]) -> PairTotals:
+        """Return the totals of ``qid``, whose parts these queries are, by number."""
+        sums = np.zeros((len(fields(self)) - 1, qid.size))
+        for total, each in zip(sums, self._sums(), strict=True):
+            np.add.at(total, number, each)
+        return PairTotals(qid, *sums)
 
     def _sums(self) -> list[FloatArray]:
         return [getattr(self, each.name) for each in fields(self)[1:]]

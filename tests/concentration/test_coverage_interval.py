@@ -6,7 +6,6 @@ from doubles import FirstColumn
 from sklearn.exceptions import NotFittedError
 
 from skrank_abstain import BALToR, PairwiseRankerClassifier
-from skrank_abstain import concentration as room
 from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.datasets import make_ranking
 
@@ -23,7 +22,7 @@ def test_of_queries_that_are_all_alike_nothing_is_unknown():
     np.testing.assert_allclose(found, [0.7, 0.7], rtol=1e-12)
 
 
-def test_it_is_as_wide_as_the_linearised_error_of_two_ratios(monkeypatch):
+def test_it_is_as_wide_as_the_linearised_error_of_two_ratios():
     accepted, pairs = shares(400, np.random.default_rng(0))
     coverage = accepted.sum() / pairs.sum()
     rest = accepted - coverage * pairs
@@ -31,9 +30,11 @@ def test_it_is_as_wide_as_the_linearised_error_of_two_ratios(monkeypatch):
     low, high = coverage_interval(accepted, pairs, seed=0)
     assert high - coverage == pytest.approx(1.96 * error, rel=0.08)
     assert coverage - low == pytest.approx(1.96 * error, rel=0.08)
-    monkeypatch.setattr(room, "_CONFIDENCE", 0.5)
-    narrow = coverage_interval(accepted, pairs, seed=0)
+    narrow = coverage_interval(accepted, pairs, seed=0, confidence=0.5)
     assert np.ptp(narrow) == pytest.approx(2 * 0.674 * error, rel=0.1)
+    # Of 100 new queries: the two variances are those of 400 and of 100 queries.
+    few = coverage_interval(accepted, pairs, seed=0, n_new=100)
+    assert np.ptp(few) == pytest.approx(2 * 1.96 * error * np.sqrt(2.5), rel=0.1)
 
 
 @pytest.mark.parametrize("n_queries", [25, 200])

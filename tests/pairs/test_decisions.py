@@ -168,9 +168,9 @@ def test_each_pair_has_the_first_reason_that_applies():
         "decided",
     ]
     # A bound on the discordance is about the margin, a distance about no risk.
-    certified = replace(some, margin=np.full(n, 0.25)).take([6, 5])
+    certified = replace(some, margin=np.full(n, 0.25)).take([6, 5, 0])
     above, on = "margin above the threshold", "on the threshold"
-    assert certified.reason.tolist() == [above, on]
+    assert certified.reason.tolist() == [above, on, "decided by its margin"]
     near = without_risk(distance=np.ones(6)).reason
     assert set(near) == {"distance within the threshold"}
 

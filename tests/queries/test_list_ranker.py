@@ -77,6 +77,24 @@ def as_row(part, whole):
     return [f"{part.sum() / whole.sum():.4f}", f"{max(low, 0):.4f} to {high:.4f}"]
 
 
+def verdict_of(page):
+    return page.split("## Verdict\n\n")[1].split("\n\n## ")[0]
+
+
+def compared(name, part, limit, worse, whole=None):
+    """Return the sentences that hold an observed ratio against its bound."""
+    value, interval = as_row(part, np.ones(part.size) if whole is None else whole)
+    low, high = map(float, interval.split(" to "))
+    lies = "below" if high < limit else "above" if low > limit else "around"
+    end = "WHAT WAS PROMISED DOES NOT HOLD HERE" if lies == worse else "as promised"
+    if lies == "around":
+        end = "neither confirmed nor refuted"
+    return (
+        f"Observed, {name}: {value} (95 % interval {interval}), each query counting "
+        f"alike. This interval lies {lies} the bound of {limit:g}: {end}."
+    )
+
+
 def test_a_page_of_sets_says_what_was_measured(rankers, new, tmp_path):
     X, y, qid = new
     site = np.where(qid % 2, "north", "south")
@@ -85,6 +103,9 @@ def test_a_page_of_sets_says_what_was_measured(rankers, new, tmp_path):
     assert page.startswith("# TopSetRanker: report\n")
     assert "with a probability of at least 0.9" in page
     known = ~np.isnan(found.holds_best)
+    assert verdict_of(page).startswith("For a new query from the same source ")
+    part = found.holds_best[known]
+    assert compared("sets that hold a best item", part, 0.9, "below") in page
     for table, own in enumerate(
         [np.full(60, True), np.arange(60) % 2 == 0, np.arange(60) % 2 == 1]
     ):
@@ -110,11 +131,27 @@ def test_a_page_of_lists_says_what_was_measured(rankers, new):
     assert value == f"{found.selective_risk:.4f}"
     loss, accepted = 1 - found.metric[known], found.accepted[known] * 1.0
     assert [value, interval] == as_row(loss * accepted, accepted)
+    assert verdict_of(page).startswith("CERTIFIED. With a probability of at least 0.9")
+    max_risk = rankers["sure"].max_risk
+    name = "one minus ndcg@10 (exponential gain), accepted queries"
+    assert compared(name, loss * accepted, max_risk, "above", accepted) in page
     assert row_of(page, "coverage: share of queries accepted")[0] == (
         f"{found.coverage:.4f}"
     )
     assert f"{(~known).sum()} queries hold no relevant item" in page
-    assert "Nothing: the share of" in rankers["half"].report(X, y, qid=qid)
+    page = rankers["half"].report(X, y, qid=qid)
+    assert verdict_of(page).startswith("NOTHING IS PROMISED about the metric")
+    assert "This interval" not in page
+
+
+def test_a_promise_by_group_is_not_confirmed_for_all_at_once(model, past, new):
+    X, y, qid = past
+    ranker = QueryRiskRanker(model, max_risk=0.3, random_state=0)
+    ranker.fit(X, y, qid=qid, groups=np.where(qid % 2, "north", "south"))
+    assert ranker.certified_
+    verdict = verdict_of(ranker.report(**named(*new)))
+    assert "The promise is for each group by itself, not for all at once." in verdict
+    assert "as promised" not in verdict
 
 
 @pytest.mark.parametrize("name", ["sets", "half", "sure"])
@@ -151,6 +188,8 @@ def test_rows_that_fit_got_are_found(rankers, past):
     with pytest.warns(UserWarning, match="items of this report were in the calib"):
         page = rankers["sets"].report(**named(*past))
     assert "\n## Warnings\n" in page
+    assert verdict_of(page).startswith("NOT ALL OF THESE DATA ARE NEW: fit got ")
+    assert "as promised" not in page
 
 
 def test_few_queries_are_a_warning_on_the_page(rankers, new):

@@ -99,13 +99,21 @@ def facts(*, n_queries=40, ties=0.0, accepted=100.0, asked=40, known=40):
     """Return what the warnings of a page are about, without bounds or groups."""
     pairs = np.append(np.full(n_queries, 9.0), 0.0)  # one query has no pairs
     totals = SimpleNamespace(
-        pairs=pairs, accepted=np.array([accepted]), answered_tie=np.array([ties])
+        pairs=pairs,
+        accepted=np.array([accepted]),
+        answered_tie=np.array([ties]),
+        coverage=0.5,
     )
     calibration = SimpleNamespace(groups=None, items=SimpleNamespace(n_queries=known))
     return SimpleNamespace(
-        ranker=SimpleNamespace(doubts=["a doubt"], calibration=calibration),
+        ranker=SimpleNamespace(doubts=["a doubt"], bounds=[], calibration=calibration),
         totals=totals,
+        labelled=False,
         by_group=[],
+        by_better=[],
+        by_site={},
+        certified=[],
+        expected_coverage=(0.4, 0.6),
         bound=None,
         items=SimpleNamespace(n_queries=asked),
     )
@@ -135,10 +143,14 @@ def test_warnings_of_a_page_without_bounds(about, start):
 
 def test_what_was_counted():
     items = SimpleNamespace(rows=np.arange(7), n_queries=3, n_pairs=9, novel=None)
-    totals = SimpleNamespace(pairs=np.array([6.0, 3]), tied=np.array([2.0, 1]))
+    totals = SimpleNamespace(pairs=np.array([6.0, 3]), tied=np.array([0.0, 3]))
     data = SimpleNamespace(items=items, totals=totals, counted="", labelled=True)
     text = "7 items, 3 queries, 9 pairs of items of one query"
-    assert _counted(data) == [text, "tied pairs: 0.3333"]
+    assert _counted(data) == [
+        text,
+        "tied pairs: 0.3333",
+        "queries with pairs that differ: 1",
+    ]
     data.labelled = False
     assert _counted(data) == [text]
     items.novel, items.sound = np.arange(7) < 2, SimpleNamespace(n_pairs=5)
@@ -150,7 +162,10 @@ def test_what_was_counted():
     data.counted = "7 rows"
     assert _counted(data) == ["7 rows" + novel]
     data.labelled, totals.pairs, totals.tied = True, np.zeros(1), np.zeros(1)
-    assert _counted(data)[1] == "tied pairs: undefined"
+    assert _counted(data)[1:] == [
+        "tied pairs: undefined",
+        "queries with pairs that differ: 0",
+    ]
 
 
 @pytest.mark.parametrize("labelled", [True, False])
@@ -160,6 +175,7 @@ def test_the_verdict_counts_decisions(labelled, n_pairs):
         pairs=np.array([n_pairs, 0]),
         accepted=np.array([0.5 * n_pairs, 0]),
         answered_tie=np.array([0.125 * n_pairs, 0]),
+        tied=np.zeros(2),
         unlike=np.array([0.25 * n_pairs, 0]),
         coverage=0.5,
     )
@@ -169,6 +185,11 @@ def test_the_verdict_counts_decisions(labelled, n_pairs):
         labelled=labelled,
         weighting="pairs",
         text=SimpleNamespace(promised="Nothing.\n- a detail"),
+        ranker=SimpleNamespace(bounds=[]),
+        rows=SimpleNamespace(seen=""),
+        by_site={},
+        certified=[],
+        expected_coverage=(0.5, 0.5),
         in_words=lambda what, _: f"so much {what}",
     )
     said, [counts] = _verdict(data).blocks
@@ -182,8 +203,9 @@ def test_the_verdict_counts_decisions(labelled, n_pairs):
         "left to a person"
     )
     observed = (
-        "Observed in 1 queries: of the decided pairs that differ, so much discordance "
-        "are in the wrong order (a coin: 50 %). There is no bound to hold this against."
+        "Observed in 1 queries with pairs that differ: of the decided ones, so much "
+        "discordance are in the wrong order (a coin: 50 %; a called tie counts one "
+        "half), each pair counting alike. There is no bound to hold this against."
     )
     assert said.startswith("Nothing. " if n_pairs or not labelled else "Nothing.")
     assert (observed in said) == (labelled and n_pairs > 0)
@@ -217,9 +239,13 @@ def test_a_model_in_words():
         note="",
         n_folds=0,
         id_="7",
+        random_state=3,
         calibration=SimpleNamespace(model=model, items=items),
     )
-    assert _about_model(ranker)[2:] == ["calibrated on 6 pairs of 2 queries", "id_: 7"]
+    assert _about_model(ranker)[2:] == [
+        "calibrated on 6 pairs of 2 queries",
+        "id_: 7; random_state: 3",
+    ]
     items.n_queries, ranker.n_folds = 1, 5
     assert _about_model(ranker)[2] == (
         "calibrated on 6 pairs of 1 queries (ONE query: nothing is known about the "

@@ -1,10 +1,11 @@
 """Groups that vary within queries, for rankers that know of none."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.covariance import EllipticEnvelope
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
@@ -59,6 +60,18 @@ def test_pairs_of_two_groups_are_those_that_are_decided_one_by_one(kind):
         expected = ranker.evaluate(Z, y, qid=qid, sample_weight=weight, pairs=pairs)
         for name, column in vars(expected).items():
             np.testing.assert_allclose(getattr(part, name), column, atol=1e-9)
+    # By definition: of the same pairs those whose better item is of the first group.
+    left, right = made.left, made.right
+    swaps = y[left] < y[right]
+    better, worse = np.where(swaps, right, left), np.where(swaps, left, right)
+    assert [*totals.by_better] == [*permutations("fmx", 2)]
+    for (one, other), part in totals.by_better.items():
+        here = (SEX[better] == one) & (SEX[worse] == other) & (y[left] != y[right])
+        pairs = np.column_stack([left, right])[here]
+        expected = ranker.evaluate(Z, y, qid=qid, sample_weight=weight, pairs=pairs)
+        assert expected.unlike.any()
+        for name, column in vars(expected).items():
+            np.testing.assert_allclose(getattr(part, name), column, atol=1e-9)
     assert ranker.evaluate(Z, y, qid=qid, sample_weight=weight).by_group is None
 
 
@@ -104,12 +117,13 @@ def test_the_report_has_a_row_for_each_two_groups_and_the_largest_gap(ranker):
 def test_the_interval_of_the_largest_gap_covers_it():
     # Three groups are decided with the same probability in truth: any gap is 0, and the
     # largest one found must cover 0 in 95 of 100 draws.
-    random, covered, n_draws = np.random.default_rng(0), 0, 400
-    from skrank_abstain.report._shares import _largest_gap
+    random, covered, n_draws = np.random.default_rng(0), np.zeros(2), 400
+    from skrank_abstain.report._shares import ReportData, _largest_gap
     from skrank_abstain.selection import PairTotals
 
     class Data:
         weighting = "pairs"
+        gap = ReportData.gap
 
         def share(self, what, totals):
             return totals.coverage, 0, 0
@@ -126,9 +140,64 @@ def test_the_interval_of_the_largest_gap_covers_it():
             )
         cell, _ = _largest_gap(Data(), "coverage", parts)
         low, high = cell.split(" (")[1].rstrip(")").split(" to ")
-        covered += float(low) <= 0 <= float(high)
+        # The warning about two groups goes by the interval of one difference.
+        _, first, last = Data().gap("coverage", parts[0][1], parts[1][1], 1)
+        covered += float(low) <= 0 <= float(high), first <= 0 <= last
     # Three standard errors of .011 below .95; Bonferroni errs on the safe side.
-    assert covered / n_draws > 0.95 - 3 * 0.011
+    assert (covered / n_draws > 0.95 - 3 * 0.011).all()
+    assert covered[1] / n_draws < 0.95 + 3 * 0.011
+
+
+class OneGroupUp(BaseEstimator):
+    """Adds a bonus to the scores of the items of one group, by the last column."""
+
+    def __init__(self, bonus):
+        self.bonus = bonus
+
+    def fit(self, X, y):
+        self.model_ = Ridge().fit(X[:, :-1], y)
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X[:, :-1]) + self.bonus * X[:, -1]
+
+
+def with_men(data):
+    man = np.random.default_rng(data.qid.size).random(data.qid.size) < 0.5
+    return np.column_stack([data.data, man]), np.where(man, "man", "woman")
+
+
+@pytest.mark.parametrize("bonus", [0.0, 0.6])
+def test_a_group_that_is_wronged_is_seen(bonus):
+    (X, _), (Z, sex) = with_men(KNOWN), with_men(NEW)
+    ranker = BALToR(OneGroupUp(bonus), coverage=0.8, random_state=0)
+    ranker.fit(X, KNOWN.target, qid=KNOWN.qid)
+    page = ranker.report(Z, NEW.target, qid=NEW.qid, groups=sex)
+    by_better = ranker.evaluate(Z, NEW.target, qid=NEW.qid, groups=sex).by_better
+    man, woman = by_better["man", "woman"], by_better["woman", "man"]
+    some = (man.unlike > 0) | (woman.unlike > 0)
+    columns = (man.discordant, man.unlike, woman.discordant, woman.unlike)
+    gap = ratio_difference(*(each[some] for each in columns))
+    table = page.split("## By the group of the better item\n\n")[1].split("\n\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[4:]]
+    assert [row[0] for row in rows] == [
+        "man better than woman",
+        "woman better than man",
+        "difference",
+    ]
+    for row, part in zip(rows, (man, woman), strict=False):
+        value, low, high = part.discordance_interval()
+        assert row[6] == f"{value:.3f} ({low:.3f} to {high:.3f})"
+    assert rows[2][6].startswith(f"{gap.difference:.3f} (")
+    warned = "- WRONG ORDERS FALL MORE ON ONE GROUP: of decided pairs of man and woman"
+    assert (warned in page) == (bonus > 0)
+    if bonus:
+        assert woman.discordance > 4 * man.discordance
+        assert (
+            f", {100 * woman.discordance:.3g} % are in the wrong order where woman is "
+            f"better, and {100 * man.discordance:.3g} % where man is better. "
+        ) in page
 
 
 def test_the_display_draws_a_curve_for_each_two_groups(ranker):

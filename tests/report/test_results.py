@@ -411,7 +411,7 @@ def test_what_casts_doubt_on_a_report_stands_first(known, new):
     doubts = page.split("## Warnings\n\n")[1].split("\n\n")[0].splitlines()
     assert doubts[0].startswith("- No threshold could be certified for max_risk=0.001")
     assert doubts[1] == "- no pair is decided"
-    assert doubts[2].startswith("- queries with pairs: ")
+    assert doubts[2].startswith("- queries with pairs that differ: ")
     verdict = page.split("## Verdict\n\n")[1].split("\n\n")[0]
     assert verdict == "NOT CERTIFIED. Nothing is decided, so nothing is promised."
 
