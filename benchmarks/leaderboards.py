@@ -148,6 +148,8 @@ def ask_rounds(how: str, n_boards: int, quiet: bool) -> dict[str, float]:
                 votes = {"left": left, "right": right, "label": label}
                 board = Leaderboard(looks="any").fit(votes)
                 questions = board.ask(n, objective=how, per_pair=10)
+                if not len(questions):  # the leader is decided
+                    break
                 a, b = questions.left, questions.right
             left, right = np.append(left, a), np.append(right, b)
             label = np.append(label, outcome(truth[a] - truth[b], rng))

@@ -4,7 +4,7 @@ An arena: who may be called the best, and which battle comes next
 
 Ten translation systems meet two by two, and voters say which translation is better.
 After 1,500 votes five systems may still be the best. The arena asks for the battles
-that settle it, looks every evening, and after eight more days it announces a winner.
+that settle it, looks every evening, and after seven more days it announces a winner.
 """
 
 # %%
@@ -84,8 +84,8 @@ print(battles.value_counts().to_string())
 # The days after
 # --------------
 # The arena asks again every evening, with all votes so far. It stops when only one
-# system may be first, or after 14 days. Here it stops on day 8: Heron is the winner,
-# and its lead rests on 67 votes, no longer on seven. A place that was open may look
+# system may be first, or after 14 days. Here it stops on day 7: Heron is the winner,
+# and its lead rests on 66 votes, no longer on seven. A place that was open may look
 # settled one day and open the next: what was sure on any day may be kept.
 
 
@@ -112,13 +112,13 @@ print(f"without {few.n_votes} of the votes {few.successor} would lead")
 # On the left are the strengths, on the right the places; a grey bar reaches from the
 # best to the worst place that is left open.
 LeaderboardDisplay.from_estimator(first, name="Monday: five may be first")
-LeaderboardDisplay.from_estimator(boards[-1], name="Day 8: Heron is first")
+LeaderboardDisplay.from_estimator(boards[-1], name="Day 7: Heron is first")
 
 # %%
 # Was it worth asking?
 # --------------------
 # Twelve simulated arenas, each asking for battles or drawing them by lot: none
-# announces a false winner. Of those that ask, seven have a winner after two
+# announces a false winner. Of those that ask, nine have a winner after two
 # weeks; of those that draw battles by lot, none.
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 settled, false = {}, {}

@@ -417,6 +417,7 @@ def choose_pairs(
     posterior: FloatArray,
     variance: FloatArray,
     information: FloatArray,
+    decided: BoolArray,
     *,
     n: int,
     per_pair: int,
@@ -434,6 +435,8 @@ def choose_pairs(
         Variance of each difference of strengths, by which orders are decided.
     information : ndarray of shape (n_items, n_items)
         Information of one vote about each pair.
+    decided : ndarray of shape (n_items, n_items), bool
+        Pairs that are not asked about and of no worth to others.
     n, per_pair : int
         Most pairs in all, and most copies of one pair.
     leader : int or None
@@ -455,16 +458,15 @@ def choose_pairs(
     valued at once, by one product of matrices: O(n_items^3), and O(n_items^2) for each
     pair chosen.
     """
-    weight = _worth_of_variance(theta, variance)
+    weight = np.where(decided, 0.0, _worth_of_variance(theta, variance))
     if leader is not None:
         others = np.arange(theta.size) != leader
         weight[np.ix_(others, others)] = 0.0
     laplacian = np.diag(weight.sum(axis=1)) - weight
     moved = posterior @ laplacian @ posterior
-    times = np.zeros(posterior.shape, dtype=np.int64)
-    times[np.tril_indices(theta.size)] = per_pair
+    times = per_pair * (decided | np.tri(theta.size, dtype=bool))
     chosen: list[tuple[float, float, float]] = []
-    while len(chosen) < n and (times < per_pair).any():
+    while len(chosen) < n and weight.any() and (times < per_pair).any():
         gain = _between(moved) * information
         gain /= 1 + information * _between(posterior)
         gain[times >= per_pair] = -np.inf
@@ -592,7 +594,7 @@ def find_fragility(evidence: VoteEvidence) -> Fragility:
     successor = _successor(evidence, leader, order[:enough])
     names = evidence.votes.items.tolist()
     follows = None if successor is None else names[successor]
-    share = enough / evidence.votes.left.size
+    share = enough / int(evidence.n_votes.sum() // 2)
     return Fragility(names[leader], follows, np.sort(order[:enough]), share)
 
 

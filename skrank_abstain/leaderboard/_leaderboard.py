@@ -34,6 +34,7 @@ from skrank_abstain.leaderboard._evidence import (
     variance_of_differences,
 )
 from skrank_abstain.leaderboard._fit import (
+    LAPSES,
     VOTE_MODELS,
     choose_lapses,
     choose_prior,
@@ -124,7 +125,9 @@ class Leaderboard(Saved, BaseEstimator):
         Tie parameter.
     lapse_ : float
         Likeliest share of random votes, one of 0, .025, ... .2; 0 without ``lapses``.
-        Strengths, their intervals and probabilities assume this share.
+        Strengths, their intervals and probabilities assume this share. NaN if the votes
+        do not tell it, since ``lapse_interval_`` is from 0 to .2, as always with
+        clusters. Votes that are a tie at random are not seen: it may be 0 with them.
     lapse_interval_ : ndarray of shape (2,), float64
         Shares of random votes for which every decided order holds.
     n_votes_ : int
@@ -313,26 +316,21 @@ class Leaderboard(Saved, BaseEstimator):
         self.covariates_ = tuple(covariates)
         self.coef_ = fitted.beta
         self.tau_ = fitted.tau
-        self.lapse_ = lapse
         every = np.append(other_lapses, lapse)
         self.lapse_interval_ = np.array([every.min(), every.max()])
+        self.lapse_ = lapse if np.ptp(every) < LAPSES[-1] else np.nan
         self.prior_ = float(prior)
-        self.n_votes_ = int(table.left.size)
+        self.n_votes_ = int(table.per_item.sum()) // 2
         return self
 
     def _judged(
         self, people: VoteEvidence, votes: Any, judges: Any, labels: Any
     ) -> VoteEvidence:
         """Return the evidence of people and judges together."""
-        if self.lapses:
+        if self.lapses or people.votes.covariates.shape[1]:
             raise ValueError(
-                "lapses must be False with judges, got True: what judges add is not "
-                "known where people vote at random. Use one or the other."
-            )
-        if people.votes.covariates.shape[1]:
-            raise ValueError(
-                "judges must be None with covariates: what judges add is not known for "
-                "the effects of covariates. Fit one or the other."
+                "judges must be None with covariates and with lapses=True: what judges "
+                "add is not known there. Fit one or the other."
             )
         found = fit_with_judges(
             people.votes,
@@ -475,7 +473,7 @@ class Leaderboard(Saved, BaseEstimator):
         )
 
     def more_needed(self) -> ItemDecisions:
-        """Return how many more votes, or queries, decide each pair of neighbours.
+        """Return how many more votes, or queries, decide neighbours, and first place.
 
         Returns
         -------
@@ -485,6 +483,7 @@ class Leaderboard(Saved, BaseEstimator):
             which the order is sure with a probability of one half: 0 if it is sure,
             infinite if it is more than 99 times those that there are. What is decided
             then is so small a difference that most equal items show a larger one.
+            ``first`` is the largest number that an order of the leader needs.
 
         Notes
         -----
@@ -507,16 +506,19 @@ class Leaderboard(Saved, BaseEstimator):
         ItemDecisions(n_pairs=2): how many more decide an order with probability 1/2
           A over B: 191
           B over C: 105
+          first place: 191
         """
         evidence = self._known()
         order = np.argsort(evidence.place)
-        first, last = np.sort([order[:-1], order[1:]], axis=0)
+        ahead = np.append(order[:-1], np.full(order.size - 1, order[0]))
+        first, last = np.sort([ahead, np.tile(order[1:], 2)], axis=0)
         # All pairs are in the order of the first one, then of the second.
         rows = first * (2 * order.size - first - 1) // 2 + last - first - 1
         growth = evidence.growth(rows)
         more = np.ceil(self.n_votes_ * (growth - 1))
         more[growth > _MOST_GROWTH] = np.inf
-        return replace(self.decisions.take(rows), more=more)
+        rows, (more, of_first) = rows[: order.size - 1], np.split(more, 2)
+        return replace(self.decisions.take(rows), more=more, first=of_first.max())
 
     def report(self) -> Report:
         """Return a page about the board: data, promise and results.
@@ -601,14 +603,14 @@ class Leaderboard(Saved, BaseEstimator):
     def ask(
         self, n: int = 20, *, objective: str = "pairs", per_pair: int = 1
     ) -> Questions:
-        """Return the pairs whose next votes would settle most, most useful first.
+        """Return the open pairs whose next votes would settle most, best first.
 
         Parameters
         ----------
         n : int, default=20
-            Most questions.
+            Most questions; there are fewer if fewer pairs are open.
         objective : {"pairs", "top"}, default="pairs"
-            "pairs": all orders matter alike; "top": those of the leader do.
+            "pairs": all open orders matter alike; "top": those of the leader do.
         per_pair : int, default=1
             Most questions about one pair, for several voters.
 
@@ -624,7 +626,7 @@ class Leaderboard(Saved, BaseEstimator):
         Warns
         -----
         UserWarning
-            If ``looks`` is "once".
+            If ``looks`` is "once", or there are fewer questions than ``n``.
 
         Raises
         ------
@@ -639,20 +641,23 @@ class Leaderboard(Saved, BaseEstimator):
                 'Leaderboard(looks="any") once the answers are among the votes.'
             )
         posterior = evidence.posterior()
-        theta, model = evidence.theta, evidence.model
+        theta, model, found = evidence.theta, evidence.model, evidence.comparisons
+        decided = np.zeros(posterior.shape, dtype=bool)
+        decided[found.left, found.right] = found.accepted
         left, right, value = choose_pairs(
             theta,
             posterior,
             variance_of_differences(posterior, *evidence.covariances),
             information_of(theta, model, self.tau_),
+            decided | decided.T,
             n=check_positive_int(n, "n"),
             per_pair=check_positive_int(per_pair, "per_pair"),
             leader=int(evidence.place.argmin()) if objective == "top" else None,
         )
         if left.size < n:
             warn_user(
-                f"n={n} questions: {left.size} are all there are with per_pair="
-                f"{per_pair} for each pair of {theta.size} items. Raise per_pair."
+                f"n={n} questions: {left.size} are all there are about open pairs with "
+                f"per_pair={per_pair}. Raise per_pair for more votes on each."
             )
         difference = theta[left] - theta[right]
         return Questions(

@@ -20,6 +20,8 @@ from skrank_abstain.report import Picture, Report, Section, Table, write_page
 
 #: Rows of the table of items.
 _MOST = 100
+#: A cluster of more than this share of the votes, and so many times the median, warns.
+_LARGE, _UNUSUAL = 0.1, 10
 _OF_SCORES = [
     "Queries are independent of each other and of the board. Several wordings of one "
     "topic make the board too sure.",
@@ -115,6 +117,14 @@ def _notes_on_votes(evidence: VoteEvidence) -> list[str]:
             f"over others; one of them is {listed(apart.tolist())}. No order between "
             "groups is decided; places span them."
         )
+    if votes.cluster_names is not None:
+        sizes = np.bincount(votes.clusters, votes.weight) / votes.weight.sum()
+        if sizes.max() > max(_LARGE, _UNUSUAL * np.median(sizes)):
+            notes.append(
+                f"The cluster {votes.cluster_names.tolist()[sizes.argmax()]!r} has "
+                f"{sizes.max():.0%} of the votes, and what it likes may lead: give "
+                "votes of large clusters a weight of min(1, 20 / size of the cluster)."
+            )
     if evidence.lapse == LAPSES[-1] and evidence.other_lapses[0] > 0:
         notes.append(
             f"{evidence.lapse:.0%} of the votes or more seem to be random. If it is "
@@ -153,8 +163,9 @@ def _of_votes(board: Any, evidence: VoteEvidence) -> tuple[list[str], list[str]]
         model.append(
             f"{evidence.lapse:.1%} of the votes are taken to be random; sure orders "
             f"hold for {low:.1%} to {high:.1%}"
+            f"{', of which the votes favour none' * bool(np.isnan(board.lapse_))}"
         )
-    if votes.weight.min() < votes.weight.max():
+    if np.ptp(votes.weight[votes.weight > 0]):
         model.append("votes weigh differently, by their weight or age")
     model += [
         f"effect of {name}: {effect:.3f}, from {low:.3f} to {high:.3f}"

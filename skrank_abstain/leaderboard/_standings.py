@@ -100,6 +100,8 @@ class ItemDecisions(PairDecisions):
     more : ndarray of shape (n_pairs,), float64, or None
         Votes, or queries, that are still needed, from ``Leaderboard.more_needed``;
         infinite: no number that is worth saying.
+    first : float, or None
+        Votes, or queries, that decide all orders of the leader, in the same way.
     accepted : ndarray of shape (n_pairs,), bool
         Whether the order is sure: ``pvalue <= 1 - confidence``. An order that follows
         from two others is accepted by itself or not at all.
@@ -126,20 +128,21 @@ class ItemDecisions(PairDecisions):
 
     pvalue: FloatArray = None  # type: ignore[assignment]
     more: FloatArray | None = None
-    _OPEN = "p-value above the level"
+    first: float | None = None
+    _WHOLE = (*PairDecisions._WHOLE, "first")
 
     def __repr__(self) -> str:
         if self.more is None:
             return super().__repr__()
-        what = "how many more decide an order with probability 1/2"
-        lines = [f"ItemDecisions(n_pairs={len(self)}): {what}"]
-        left: Any = self.left_id
-        right: Any = self.right_id
+        left, right = np.asarray(self.left_id), np.asarray(self.right_id)
         far = "more than 99 times as many"
-        for a, b, label, more in zip(left, right, self.label, self.more, strict=True):
-            first, second = (b, a) if label < 0 else (a, b)
+        head = f"ItemDecisions(n_pairs={len(self)}): how many more decide an order "
+        lines = [f"{head}with probability 1/2"]
+        order = np.where(self.label < 0, (right, left), (left, right)).T
+        what = [*(f"{one} over {other}" for one, other in order), "first place"]
+        for name, more in zip(what, [*self.more, self.first], strict=True):
             number = f"{more:,.0f}" if more < np.inf else far
-            lines.append(f"  {first} over {second}: {number if more else 'sure'}")
+            lines.append(f"  {name}: {number if more else 'sure'}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -255,7 +258,10 @@ class LeaderboardDisplay(Display):
             rows.place, rows.place, color=PALETTE[0], s=14, zorder=3
         )
         self.places_ax_.tick_params(labelleft=False, left=False)
-        self.places_ax_.xaxis.get_major_locator().set_params(integer=True)
+        locator = self.places_ax_.xaxis.get_major_locator()
+        locator.set_params(integer=True)
+        # Round numbers, and 1 in place of 0; one beyond the last place is cut off.
+        self.places_ax_.set_xticks(np.maximum(locator.tick_values(1, n), 1))
         self.places_ax_.set(xlabel="places left open", xlim=(0.2, n + 0.8))
         self.places_ax_.grid(axis="x", linewidth=0.4)
         if n > _MOST_NAMES:

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
+from datetime import date
+from itertools import chain, compress
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from skrank_abstain._validation import (
     listed,
     shown,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import (
     check_spelling,
     read_columns,
@@ -50,6 +52,8 @@ _WIDE = (
 _QUERY = re.compile(r"(q|qid|query|topic)[-_ .]?\d+", re.IGNORECASE)
 #: Other columns that are read.
 _OTHERS = ("count", "weight", "time", "vote_id")
+#: Words of arenas for the winner, where other rows have answers of people.
+_SIDES = {"model_a": "left", "model_b": "right"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +67,11 @@ class Votes(Value):
     left, right, label : ndarray of shape (n_votes,), int64
         Positions in ``items``; +1 left wins, 0 tie, -1 right wins.
     weight : ndarray of shape (n_votes,), float64
+        0 for a copy of another vote.
     covariates : ndarray of shape (n_votes, n_covariates), float64
     cluster : ndarray of shape (n_votes,), int64, or None
         Number of the cluster, from 0.
+    cluster_names : ndarray of shape (n_clusters,), or None
     """
 
     items: NDArray[Any]
@@ -75,6 +81,7 @@ class Votes(Value):
     weight: FloatArray
     covariates: FloatArray
     cluster: IntArray | None = None
+    cluster_names: NDArray[Any] | None = None
 
     def take(self, rows: Any) -> Self:
         """Return some of the votes, about the same items."""
@@ -90,8 +97,8 @@ class Votes(Value):
 
     @property
     def per_item(self) -> IntArray:
-        """Number of votes about each item."""
-        both = np.concatenate([self.left, self.right])
+        """Number of votes about each item, without those of weight 0."""
+        both = np.concatenate([self.left, self.right])[np.tile(self.weight > 0, 2)]
         return np.bincount(both, minlength=self.items.size)
 
     @property
@@ -138,6 +145,11 @@ def read_votes(
     -------
     votes : Votes
 
+    Warns
+    -----
+    UserWarning
+        Of copies of votes, and of votes of which nearly all are old.
+
     Raises
     ------
     TypeError
@@ -154,7 +166,7 @@ def read_votes(
         )
     table = _open(votes)
     known = [*chain(*_NEEDED.values()), *_OTHERS, *covariates]
-    group = None if cluster is None else _clusters(table, cluster)
+    groups = () if cluster is None else _clusters(table, cluster)
     known += [] if cluster is None else [cluster]
     warn_of_unread(table, known, "votes", every=False)
     sides = [_named(table[x], _users_name(table, x)) for x in ("left", "right")]
@@ -166,32 +178,70 @@ def read_votes(
             f"votes must be about two different items, got {sides[0][same[0]]!r} "
             f"against itself and {same.size} such rows in all: drop them."
         )
-    ids = table.get("vote_id", [])
-    if not repeated and len(set(ids)) < len(ids):
-        name, times = Counter(ids).most_common(1)[0]
-        raise ValueError(
-            f"votes must have each vote_id once, got {name!r} in {times} rows: drop "
-            "repeated votes, or the column."
-        )
-    weight = _weights(table)
-    if half_life is not None:
-        check_positive(half_life, "half_life")
-        time = read_times(_column(table, "time", "half_life needs time and"), "votes")
-        faded = np.exp2((time - time.max()) / half_life)
-        if faded.sum() < 10 <= faded.size:
-            raise ValueError(
-                "half_life must leave at least ten votes' worth, got "
-                f"{faded.sum():.3g} of {faded.size} with {half_life} for times up to "
-                f"{time.max():g}: it has the unit of time, or days for dates, and one "
-                "vote in the future makes all others old."
-            )
-        weight *= faded
-    columns = [_covariate(table, each) for each in covariates]
-    numbers = np.array(columns, dtype=np.float64).reshape(-1, left.size).T
     name = _users_name(table, "label")
     column = _named(table["label"], name)
     label = read_winners(column, labels, sides, f"votes[{name!r}]")
-    return Votes(names, left, right, label, weight, numbers, group)
+    weight = _weights(table)
+    if not repeated:
+        pair, turned = np.sort([left, right], axis=0), np.where(left > right, -1, 1)
+        weight[_copies(table, np.vstack([pair, turned * label]), weight)] = 0
+        ids = [*compress(table.get("vote_id", ()), weight)]
+        if len(set(ids)) < len(ids):
+            name, times = Counter(ids).most_common(1)[0]
+            raise ValueError(
+                f"votes must have each vote_id once, got {name!r} in {times} rows: "
+                "drop repeated votes, or the column."
+            )
+    if half_life is not None:
+        check_positive(half_life, "half_life")
+        needs = "half_life needs time: rename yours, such as tstamp, to time. It"
+        time = read_times(_column(table, "time", needs), "votes")
+        faded = np.exp2((time - time.max()) / half_life)
+        n_young = int((faded > 0.5).sum())
+        if min(faded.sum(), n_young) < 10 <= faded.size:
+            text = (
+                "half_life must leave at least ten votes' worth, and should leave ten "
+                f"votes that count more than half, got {faded.sum():.3g} and {n_young} "
+                f"of {faded.size} with {half_life} for times up to {time.max():g}: it "
+                "has the unit of time, or days for dates, and one vote in the future "
+                "makes all others old."
+            )
+            if faded.sum() < 10:
+                raise ValueError(text)
+            warn_user(text)
+        weight *= faded
+    columns = [_covariate(table, each) for each in covariates]
+    numbers = np.array(columns, dtype=np.float64).reshape(-1, left.size).T
+    return Votes(names, left, right, label, weight, numbers, *groups)
+
+
+def _copies(
+    table: Mapping[str, list[Any]], votes: IntArray, weight: FloatArray
+) -> list[int]:
+    """Return the rows of votes that stand again in a later row, with one warning.
+
+    A page for voters writes all answers each time that it saves. Votes with equal
+    reviewer, time, items and winner are one; a moment with a fraction of a second needs
+    no reviewer, who may be called as the file.
+    """
+    if "time" not in table or "count" in table:
+        return []
+    missing, copies = [None] * weight.size, []
+    beside = [table.get(name, missing) for name in ("reviewer", "vote_id")]
+    rows = zip(table["time"], *beside, *votes.tolist(), strict=True)
+    last: dict[Any, int] = {}
+    for row, (time, who, *vote) in enumerate(rows):
+        exact = isinstance(time, str | date) and "." in str(time)
+        if weight[row] and not is_blank(time) and (exact or not is_blank(who)):
+            key = str(time), exact or who, *map(str, vote)
+            copies += [last[key]] if key in last else []
+            last[key] = row
+    if copies:
+        warn_user(
+            f"votes repeat {len(copies)} votes with their reviewer, time, items and "
+            "winner, as two files do that one page saved: each counts once."
+        )
+    return copies
 
 
 def split_votes(votes: Any, by: str, weight: FloatArray) -> dict[Any, Any]:
@@ -371,18 +421,30 @@ def _open(votes: Any) -> dict[str, list[Any]]:
     """Return the columns of a table of votes, under our names."""
     columns: dict[str, Any] = read_columns(votes, "votes")
     if "count" in columns:
-        count = columns.pop("count")
+        count = columns["count"]
         times = [check_positive_int(n, "count", minimum=0) for n in count]
         rows = [row for row, n in enumerate(times) for _ in range(n)]
         columns = {name: [column[k] for k in rows] for name, column in columns.items()}
+        columns["count"] = [1] * len(rows)  # as it is read again
     names = [*columns]
+    if {"label", "winner"} <= columns.keys():
+        columns["winner"] = [_SIDES.get(value, value) for value in columns["winner"]]
+    clash = False
     for ours, theirs in _NEEDED.items():
-        columns[ours] = next((columns[n] for n in theirs if n in names), None)
-    twice = columns.get("winner", columns["label"]) != columns["label"]
-    if twice or None in columns.values() or {*OF_THE_MODEL, "pvalue"} & {*names}:
+        first, *others = [columns[n] for n in theirs if n in names] or [None]
+        for column in others:
+            first = [
+                b if is_blank(a) else a for a, b in zip(first, column, strict=True)
+            ]
+            rest = [b if is_blank(b) else a for a, b in zip(first, column, strict=True)]
+            # Beside left_id, left is a row, as in questions.
+            clash |= "left_id" not in names and rest != column
+        columns[ours] = first
+    if clash or None in columns.values() or {*OF_THE_MODEL, "pvalue"} & {*names}:
         raise ValueError(
             "votes must have columns left, right, label, or model_a, model_b, winner, "
-            f"one of label and winner, and none of {listed(OF_THE_MODEL)}, as of "
+            "in each row one of label and winner (two names for one column: drop or "
+            f"rename one where they differ), and none of {listed(OF_THE_MODEL)}, as of "
             f"questions, whose label is the board's, got {listed(names)}."
         )
     if not columns["label"]:
@@ -399,9 +461,10 @@ def _users_name(table: Mapping[str, list[Any]], ours: str) -> str:
 def _column(table: Mapping[str, list[Any]], name: str, parameter: str) -> list[Any]:
     """Return a column that a parameter names."""
     if not isinstance(name, str) or name not in table:
+        given = [x for x in table if x not in _NEEDED or _users_name(table, x) == x]
         raise ValueError(
             f"{parameter} must name a column of votes, got {shown(name)}; there are "
-            f"{listed(table)}."
+            f"{listed(given)}."
         )
     return table[name]
 
@@ -438,9 +501,10 @@ def _covariate(table: Mapping[str, list[Any]], name: str) -> FloatArray:
     return numbers
 
 
-def _clusters(table: Mapping[str, list[Any]], name: str) -> IntArray:
-    """Return numbers for the values of a column."""
-    column = _named(_column(table, name, "cluster"), name)
+def _clusters(table: Mapping[str, list[Any]], name: str) -> tuple[IntArray, Any]:
+    """Return numbers for the values of a column, and these values."""
+    remedy = "give each unknown one an id of its own: one id for all makes them one"
+    column = _named(_column(table, name, "cluster"), name, remedy)
     every = dict.fromkeys(column)
     if len(every) < 2:
         raise ValueError(
@@ -448,10 +512,11 @@ def _clusters(table: Mapping[str, list[Any]], name: str) -> IntArray:
             f"with {column[0]!r} alone: no spread between clusters can be seen."
         )
     # Numbers do not depend on the order of the votes, nor do draws by cluster.
-    return _positions(column, sorted(every, key=str))
+    names = sorted(every, key=str)
+    return _positions(column, names), _array_of_names(names)
 
 
-def _named(column: list[Any], name: str) -> list[Any]:
+def _named(column: list[Any], name: str, remedy: str = "fill it in") -> list[Any]:
     """Return a column; raise for missing values or values without a hash."""
     try:
         kinds = set(column)
@@ -465,7 +530,7 @@ def _named(column: list[Any], name: str) -> list[Any]:
         rows = [row for row, value in enumerate(column) if is_blank(value)]
         raise ValueError(
             f"votes must have {name} in every row, got {column[rows[0]]!r} in row "
-            f"{rows[0]} and {len(rows)} such rows in all: fill it in, or drop the rows."
+            f"{rows[0]} and {len(rows)} such rows in all: {remedy}, or drop the rows."
         )
     return column
 

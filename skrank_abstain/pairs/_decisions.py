@@ -144,8 +144,6 @@ class PairDecisions(Table):
     id_: str | None = None
     #: Fields that do not have one value per pair.
     _WHOLE: ClassVar[tuple[str, ...]] = ("place", "index", "id_")
-    #: Why a pair is open, if nothing else is known.
-    _OPEN: ClassVar[str] = "risk above the threshold"
 
     def __len__(self) -> int:
         return int(self.left.shape[0])
@@ -205,9 +203,11 @@ class PairDecisions(Table):
         if by is not None and self.threshold is not None:
             known["on the threshold"] = by <= self.threshold
         found = {name: mask for name, mask in known.items() if mask is not None}
-        text = self._OPEN if self.margin is None else "margin above the threshold"
+        text = f"{'risk' if self.margin is None else 'margin'} above the threshold"
         if by is None and self.distance is not None:
             text = "distance within the threshold"
+        elif by is None:  # a board
+            text = "p-value above the level"
         code = np.select([*found.values()], range(len(found)), len(found))
         # Frames of no pairs have a column of texts, too.
         kind = object if len(self) else str

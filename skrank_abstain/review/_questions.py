@@ -545,7 +545,7 @@ def _beside_the_label(row: Mapping[str, Any]) -> dict[str, Any]:
     for name in _BESIDE:
         value = row.get(name)
         value = value.strip() if isinstance(value, str) else value
-        if not is_blank(value) and (name != "pair_id" or is_pair_id(value)):
+        if not is_blank(value):
             beside[name] = value
     return beside
 

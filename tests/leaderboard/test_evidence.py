@@ -58,13 +58,16 @@ def slow_gain(posterior, variance, information, i, j, leader=None):
     return total
 
 
+OPEN = np.zeros((N, N), dtype=bool)
+
+
 @pytest.mark.parametrize("leader", [None, 0])
 def test_pairs_are_those_of_the_definition_each_given_those_before(leader):
     posterior = posterior_covariance()
     variance = variance_of_differences(posterior, posterior_covariance(1))
     information = information_of(THETA, VOTE_MODELS["rao_kupper"], 0.3)
     left, right, value = choose_pairs(
-        THETA, posterior, variance, information, n=6, per_pair=2, leader=leader
+        THETA, posterior, variance, information, OPEN, n=6, per_pair=2, leader=leader
     )
     times = dict.fromkeys(combinations(range(N), 2), 0)
     for chosen, found in zip(zip(left, right, strict=True), value, strict=True):
@@ -86,10 +89,22 @@ def test_no_pair_is_asked_for_more_often_than_said():
     information = information_of(THETA, VOTE_MODELS["davidson"], 0.3)
     options = {"per_pair": 3, "leader": None}
     left, right, _ = choose_pairs(
-        THETA, posterior, variance, information, n=100, **options
+        THETA, posterior, variance, information, OPEN, n=100, **options
     )
     assert left.size == 3 * N * (N - 1) // 2
     assert (left < right).all()
+    decided = OPEN.copy()
+    decided[0], decided[:, 0] = True, True  # whoever leads
+    left, right, _ = choose_pairs(
+        THETA, posterior, variance, information, decided, n=100, **options
+    )
+    assert left.size == 3 * (N - 1) * (N - 2) // 2
+    assert left.min() == 1
+    options["leader"] = 0
+    left, right, _ = choose_pairs(
+        THETA, posterior, variance, information, decided, n=100, **options
+    )
+    assert left.size == 0
 
 
 @pytest.mark.parametrize("ties", VOTE_MODELS)

@@ -145,7 +145,7 @@ def test_a_board_with_judges_does_what_others_do():
     assert len(board.ranking()) == N
     assert board.ranking().votes.sum() == 800
     with pytest.warns(UserWarning, match="fit with"):
-        assert len(board.ask(3)) == 3
+        assert len(board.ask(1)) == 1
     assert board.score(people) > -1.2
     with pytest.raises(ValueError, match="fitted without judges"):
         board.fragility()

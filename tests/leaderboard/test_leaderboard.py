@@ -218,7 +218,7 @@ def test_items_with_few_votes_do_not_lead():
     assert ranking.place.tolist() == list(range(1, 9))
     assert board.fragility().leader == "A"
     assert board.fragility().successor not in ("Y", "Z")
-    top = board.ask(5, objective="top")
+    top = board.ask(5, objective="top", per_pair=2)
     # They may be first.
     assert {"Y", "Z"} & {*top.left_id, *top.right_id}
     assert "Y (provisional)" in board.report()
@@ -328,6 +328,13 @@ def test_neighbours_that_are_open_need_more_votes(looks):
         assert board.decisions.pvalue[row] == pvalue
     assert "more" in needed.to_frame().columns
     assert "more" not in board.decisions.to_frame().columns
+    leader = ranking.item_id[0]
+    grown = board._evidence.growth(
+        np.array([row for pair, row in every.items() if leader in pair])
+    )
+    assert needed.first == np.ceil(1000 * (grown.max() - 1))
+    assert needed.first >= needed.more[0]
+    assert needed.take([0]).first == needed.first
     same = Leaderboard().fit_scores({"A": np.arange(9.0), "B": np.arange(9.0)})
     assert same.more_needed().more[0] == np.inf
 
@@ -342,6 +349,7 @@ def test_what_is_needed_can_be_read():
     title, *lines = repr(needed).splitlines()
     assert title.startswith("ItemDecisions(n_pairs=3): how many more")
     assert lines[0] == "  A over B: sure"
+    assert lines.pop() == "  first place: sure"
     assert lines[1:] == [
         f"  {pair}: more than 99 times as many" for pair in ("B over C", "C over D")
     ]
@@ -371,7 +379,7 @@ def test_asking_needs_a_promise_for_any_look():
 
 
 def test_questions_become_votes(tmp_path, board):
-    questions = board.ask(5)
+    questions = board.ask(4)
     assert isinstance(questions, Questions)
     np.testing.assert_allclose(
         questions.proba, board.predict_proba(questions.left_id, questions.right_id)
@@ -381,7 +389,7 @@ def test_questions_become_votes(tmp_path, board):
         questions.label, np.sign(questions.proba[:, 2] - questions.proba[:, 0])
     )
     assert (np.diff(questions.value) <= 1e-12).all()
-    assert len({(q.left_id, q.right_id) for q in questions}) == 5
+    assert len({(q.left_id, q.right_id) for q in questions}) == 4
     path = tmp_path / "tasks.csv"
     questions.to_tasks(path, shown={"text": [f"model {name}" for name in board.items_]})
     assert "model " in path.read_text()
@@ -400,7 +408,7 @@ def test_questions_become_votes(tmp_path, board):
     path.write_text("\n".join([header, *filled]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert Leaderboard().fit(read_answers(path)).n_votes_ == 5
+        assert Leaderboard().fit(read_answers(path)).n_votes_ == 4
 
 
 def test_voters_see_texts_without_names(tmp_path, board):
@@ -428,19 +436,35 @@ def test_voters_see_texts_without_names(tmp_path, board):
     assert all(found == pair for pair, found in sides.items())
 
 
-def test_questions_about_the_top_are_about_those_near_it(board):
-    top = board.ask(3, objective="top", per_pair=2)
+def test_questions_about_the_top_are_about_those_near_it():
+    equals = Leaderboard().fit(drawn(np.zeros(6), n_votes=300))
+    top = equals.ask(3, objective="top", per_pair=2)
     assert len(top) == 3
     pairs = [(q.left_id, q.right_id) for q in top]
     assert max(map(pairs.count, pairs)) <= 2
-    with pytest.warns(UserWarning, match=r"n=1000 .* 15 are all .*=1 .* of 6 items"):
-        assert len(board.ask(1000)) == 15
     clear = Leaderboard().fit(drawn(np.array([2.0, 2, 0, 0, 0, 0])))
     about = clear.ask(1, objective="top")
     assert {about.left_id[0], about.right_id[0]} == {"A", "B"}
     first = clear.strengths_.argmax()
     four = clear.ask(4)
     assert not ((four.left == first) | (four.right == first)).all()
+
+
+@pytest.mark.parametrize("objective", ["pairs", "top"])
+def test_what_is_decided_is_not_asked(board, objective):
+    decided = {(d.left_id, d.right_id) for d in board.decisions if d.accepted}
+    n_open = len(board.decisions) - len(decided)
+    # B, C and D are equals, and so are E and F.
+    assert n_open == 4
+    if objective == "top":  # A leads: nothing about its place is open
+        assert board.ranking().worst[0] == 1
+        n_open = 0
+    few = rf"n=100 .*: {3 * n_open} are all there are about open pairs with per_pair=3"
+    with pytest.warns(UserWarning, match=few):
+        asked = board.ask(100, objective=objective, per_pair=3)
+    assert len(asked) == 3 * n_open
+    assert not decided & set(zip(asked.left_id, asked.right_id, strict=True))
+    assert {*asked.reason.tolist()} <= {"p-value above the level"}
 
 
 def test_few_votes_hold_a_narrow_lead():
@@ -803,6 +827,9 @@ def test_clusters_and_several_looks_leave_every_share_of_random_votes_possible()
     for looks, cluster in [("once", "voter"), ("any", None)]:
         board = Leaderboard(lapses=True, looks=looks).fit(votes, cluster=cluster)
         np.testing.assert_array_equal(board.lapse_interval_, [0, 0.2])
+        # Every share is possible: none of them is a finding.
+        assert np.isnan(board.lapse_)
+        assert "to 20.0%, of which the votes favour none" in board.report()
         assert board.decisions.accepted.any()
 
 
@@ -813,7 +840,7 @@ def test_more_random_votes_than_are_provided_for_warn():
 
 def test_random_votes_go_with_neither_judges_nor_scores():
     votes = drawn(n_votes=40) | {"vote_id": np.arange(40)}
-    with pytest.raises(ValueError, match="lapses must be False with judges"):
+    with pytest.raises(ValueError, match=r"judges must be None with .* lapses=True"):
         Leaderboard(lapses=True).fit(votes, judges=votes)
     with pytest.raises(ValueError, match="lapses must be False for fit_scores"):
         Leaderboard(lapses=True).fit_scores({"A": [1.0, 2], "B": [2.0, 4]})
@@ -866,3 +893,78 @@ def test_a_confidence_that_seems_turned_is_on_the_page():
         board = Leaderboard(confidence=0.05).fit(votes)
     page = str(board.report()).split("## Warnings")[1]
     assert "\n- confidence=0.05 promises something with a probability of" in page
+
+
+def saved_by_a_page(path, n_answers, seed=0):
+    """Write the first answers of a person, as a page does each time that it saves."""
+    votes = drawn(np.zeros(6), n_votes=60, seed=seed)
+    words = np.array(["right", "same", "left"])[votes["label"] + 1]
+    columns = votes["left"], votes["right"], words
+    rows = [
+        {
+            "left_id": left,
+            "right_id": right,
+            "label": label,
+            "reviewer": "Ann",
+            "time": f"2026-11-25T10:00:{second:02d}.250Z",
+        }
+        for second, (left, right, label) in enumerate(zip(*columns, strict=True))
+    ]
+    path.write_text(json.dumps(rows[:n_answers]))
+    return path
+
+
+def test_answers_that_a_page_saved_twice_count_once(tmp_path):
+    paths = [saved_by_a_page(tmp_path / f"{n}.json", n) for n in (40, 60)]
+    once = Leaderboard().fit(read_answers(paths[1]))
+    with pytest.warns(UserWarning, match="votes repeat 40 votes") as caught:
+        twice = Leaderboard().fit(read_answers(paths))
+    assert len(caught) == 1
+    assert once.n_votes_ == twice.n_votes_ == 60
+    np.testing.assert_allclose(twice.strengths_, once.strengths_, atol=1e-9)
+    np.testing.assert_allclose(twice.covariance_, once.covariance_, atol=1e-9)
+    ours, theirs = once.ranking(), twice.ranking()
+    np.testing.assert_array_equal(theirs.votes, ours.votes)
+    assert "60 votes" in twice.report()
+    assert "weigh differently" not in twice.report()
+    # Rows are those of the table that was given; 40 of them stand before the others.
+    few, other = once.fragility(), twice.fragility()
+    np.testing.assert_array_equal(other.rows, few.rows + 40)
+    assert other.share == few.share
+
+
+@pytest.mark.filterwarnings("ignore:.* every time")
+def test_copies_are_counted_once_for_categories_too(tmp_path):
+    paths = [saved_by_a_page(tmp_path / f"{n}.json", n) for n in (40, 60)]
+    answers = [a | {"kind": "xy"[a["left"] < "C"]} for a in read_answers(paths)]
+    with pytest.warns(UserWarning, match="votes repeat 40 votes") as caught:
+        board = Leaderboard().fit(answers, by="kind")
+    assert sum("repeat" in str(each.message) for each in caught) == 1
+    assert sum(part.n_votes_ for part in board.boards_.values()) == 60
+
+
+def test_a_cluster_with_many_of_the_votes_is_named():
+    votes = drawn(np.zeros(6), n_votes=3000)
+    votes["voter"] = [f"voter {k}" for k in np.arange(3000) % 200]
+    Leaderboard().fit(votes, cluster="voter")
+    rng = np.random.default_rng(0)
+    fan = {
+        "left": np.full(400, "F"),
+        "right": rng.choice(LETTERS[:5], size=400),
+        "label": np.ones(400, dtype=int),
+        "z": np.zeros(400),
+        "voter": np.full(400, "fan of F"),
+    }
+    both = {name: [*votes[name], *fan[name]] for name in votes}
+    with pytest.warns(UserWarning, match=r"The cluster 'fan of F' has 12% of the vot"):
+        board = Leaderboard().fit(both, cluster="voter")
+    assert board.ranking().item_id[0] == "F"
+    warned = str(board.report()).split("## Warnings")[1]
+    assert "a weight of min(1, 20 / size of the cluster)" in warned
+    # The remedy: the fan, with 20 votes' worth of 3,020, leads no longer.
+    size = np.array([both["voter"].count(name) for name in both["voter"]])
+    fair = Leaderboard().fit(
+        both | {"weight": np.minimum(1, 20 / size)}, cluster="voter"
+    )
+    assert fair.strengths_[5] < board.strengths_[5] / 2
+    assert "fan of F" not in fair.report()

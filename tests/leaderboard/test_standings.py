@@ -1,5 +1,7 @@
 """What the picture of a board holds."""
 
+from dataclasses import replace
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -118,6 +120,10 @@ def test_names_stand_where_they_have_room(n_items, named_):
     assert texts == ([*ranking.item_id[:-1], last] if named_ else [])
     assert display.ax_.get_ylim() == (n_items + 0.8, 0.2)
     assert display.places_ax_.get_xlim() == (0.2, n_items + 0.8)
+    ticks = display.places_ax_.get_xticks()
+    assert ticks[0] == 1
+    assert (np.diff(ticks) > 0).all()
+    assert ticks.size > 3
     assert display.ax_.get_title(loc="left") == ""
     points = display.places_ax_.collections[1].get_offsets()
     np.testing.assert_allclose(points, np.c_[ranking.place, ranking.place])
@@ -172,12 +178,13 @@ def decisions_of(more):
 
 
 def test_what_more_is_needed_in_words():
-    needed = decisions_of(np.array([0, 1234.0, 7.0, np.inf]))
+    needed = replace(decisions_of(np.array([0, 1234.0, 7.0, np.inf])), first=99.0)
     assert repr(needed).splitlines()[1:] == [
         "  A over B: sure",
         "  C over B: 1,234",
         "  C over D: 7",
         "  D over E: more than 99 times as many",
+        "  first place: 99",
     ]
     assert needed._repr_html_().startswith("<pre>ItemDecisions(n_pairs=4): how many")
     plain = decisions_of(None)

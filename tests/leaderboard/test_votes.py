@@ -76,7 +76,9 @@ def test_columns_may_be_named_in_any_of_the_usual_ways(sides, label):
     ids = {"left_id": COLUMNS["left"], "right_id": COLUMNS["right"]}
     # Beside names, left and right are rows, as in questions.
     assert_is_the_example(read_votes(ids | {"left": [0, 1, 2], label: votes[label]}))
-    with pytest.raises(ValueError, match="one of label and winner"):
+    with pytest.raises(
+        ValueError, match=r"one of label and winner .*two names for one"
+    ):
         read_votes(votes | {"label": ["left"] * 3, "winner": ["right"] * 3})
 
 
@@ -302,3 +304,94 @@ def test_winners_are_names_however_they_are_written():
 def test_what_the_board_says_is_no_vote(column):
     with pytest.raises(ValueError, match="whose label is the board's"):
         read_votes(with_column(column, [0.1, 0.2, 0.3]))
+
+
+MOMENT = "2026-11-25T10:00:00.125Z"
+
+
+def weights_of(rows, **options):
+    return read_votes(rows, **options).weight.tolist()
+
+
+def vote(left="Ann", right="Bo", label="left", time=3, who="Eve", **more):
+    row = {"left": left, "right": right, "label": label, "time": time, "reviewer": who}
+    return row | more
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (vote(), vote()),
+        (vote(), vote("Bo", "Ann", "right")),
+        (vote(label="same"), vote("Bo", "Ann", "tie")),
+        (vote(label="Ann"), vote("Bo", "Ann", "Ann")),
+        (vote(vote_id=7), vote(vote_id=7)),
+        # A moment tells votes apart, whoever the file was called after.
+        (vote(time=MOMENT, who="a"), vote(time=MOMENT, who="a (1)")),
+        (vote(time=MOMENT, who=None), vote(time=MOMENT, who=None)),
+    ],
+)
+def test_equal_votes_at_one_time_are_one(one, other):
+    between = vote(label=one["label"], time=9, vote_id=1)
+    with pytest.warns(UserWarning, match="votes repeat 1 votes with their reviewer"):
+        assert weights_of([one, between, other]) == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        vote(label="right"),
+        vote("Bo", "Ann"),
+        vote(time=4),
+        vote(who="Dan"),
+        vote(right="Cy"),
+        vote(vote_id=2),
+    ],
+)
+def test_other_votes_are_no_copies(other):
+    assert weights_of([vote(vote_id=1), other]) == [1, 1]
+
+
+def test_without_a_reviewer_or_a_time_equal_votes_are_several():
+    assert weights_of([vote(who=None)] * 2) == [1, 1]
+    assert weights_of([vote(time=None)] * 2) == [1, 1]
+    assert weights_of([vote(time="2026-11-25", who=" ")] * 2) == [1, 1]
+    assert weights_of([vote(count=2)]) == [1, 1]
+
+
+def test_a_log_and_the_answers_of_people_are_read_together():
+    pd = pytest.importorskip("pandas")
+    log = {"model_a": ["Ann", "Cy"], "model_b": ["Bo", "Ann"]}
+    log |= {"winner": ["model_a", "model_b"]}
+    frames = pd.DataFrame(log), pd.DataFrame(ROWS[2:])
+    assert_is_the_example(read_votes(pd.concat(frames)))
+    assert_is_the_example(read_votes(pd.concat(frames, ignore_index=True)))
+    # Where both names are in a row, they must say the same.
+    read_votes(COLUMNS | {"model_a": COLUMNS["left"]})
+    with pytest.raises(ValueError, match="two names for one column: drop or rename"):
+        read_votes(COLUMNS | {"model_a": ["Ann", "Di", "Bo"]})
+
+
+def test_voters_who_are_not_known_are_several():
+    rule = "give each unknown one an id of its own: one id for all makes them one"
+    with pytest.raises(ValueError, match=rf"who in every row, got nan .*{rule}"):
+        read_votes(with_column("who", ["x", np.nan, "y"]), cluster="who")
+
+
+def test_columns_are_listed_as_the_user_calls_them():
+    votes = {"model_a": ["x"], "model_b": ["y"], "winner": ["tie"], "tstamp": [3]}
+    with pytest.raises(ValueError, match="rename yours, such as tstamp, to time") as e:
+        read_votes(votes, half_life=3)
+    assert str(e.value).endswith(f"there are {[*votes]}.")
+
+
+def test_one_vote_in_the_future_that_makes_others_old_warns():
+    n, half_life = 1000, 60
+    votes = {"left": ["a"] * n, "right": ["b"] * n, "label": ["left", "right"] * 500}
+    days = np.linspace(0, 100, n)
+    read_votes(votes | {"time": days}, half_life=half_life)
+    days[-1] = 400
+    worth = np.sum(0.5 ** ((400 - days) / half_life))
+    message = rf"got {worth:.3g} and 1 of 1000 with 60 for times up to 400: .* in the f"
+    with pytest.warns(UserWarning, match=message):
+        read_votes(votes | {"time": days}, half_life=half_life)

@@ -187,7 +187,7 @@ def test_a_group_that_is_wronged_is_seen(bonus):
         "difference",
     ]
     for row, part in zip(rows, (man, woman), strict=False):
-        value, low, high = part.discordance_interval()
+        value, low, high = part.discordance_interval("pairs")
         assert row[6] == f"{value:.3f} ({low:.3f} to {high:.3f})"
     assert rows[2][6].startswith(f"{gap.difference:.3f} (")
     warned = "- WRONG ORDERS FALL MORE ON ONE GROUP: of decided pairs of man and woman"

@@ -255,7 +255,7 @@ def test_answers_to_texts_come_back(tmp_path):
     answers = read_answers(path)
     assert answers == [
         {"qid": t["qid"], "left": t["left_id"], "right": t["right_id"]}
-        | {"label": label, "reviewer": "Ann"}
+        | {"label": label, "reviewer": "Ann", "pair_id": t["pair_id"]}
         for t, label in zip(tasks, labels, strict=True)
     ]
     assert len(RANKER.review(X, qid=DAY, item_id=ID, answers=answers).answers) == 8
@@ -637,6 +637,16 @@ def test_numbers_of_ones_own_are_no_ids_of_pairs(table, tmp_path):
     unknown = changed(own, left_id=lambda _: "1000")
     with pytest.warns(UserWarning, match="'1000'.*No answer is left"):
         answered(tmp_path, unknown)
+
+
+def test_ids_of_ones_own_come_back_with_the_answers(tmp_path):
+    own = [f"prompt {k}" for k in range(8)]
+    texts = {"left_text": own, "right_text": own, "pair_id": own}
+    tasks = written_tasks(tmp_path / "tasks", ASKED.to_frame().assign(**texts))
+    lines = [json.dumps(task | {"label": "left"}) for task in tasks]
+    (tmp_path / "said.jsonl").write_text("\n".join(lines))
+    answers = read_answers(tmp_path / "said.jsonl")
+    assert [answer["pair_id"] for answer in answers] == own
 
 
 def test_too_many_pairs_are_not_looked_through(table, tmp_path, monkeypatch):
