@@ -1,6 +1,6 @@
-import builtins
 import json
 import re
+import sys
 from dataclasses import FrozenInstanceError, replace
 from datetime import date
 
@@ -449,14 +449,7 @@ def test_unknown_frame():
 
 @pytest.mark.parametrize("backend", ["pandas", "polars"])
 def test_missing_library_is_named_with_its_extra(backend, monkeypatch):
-    real = builtins.__import__
-
-    def absent(name, *args, **kwargs):
-        if name == backend:
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", absent)
+    monkeypatch.setitem(sys.modules, backend, None)
     message = rf"requires {backend}; install skrank-abstain\[{backend}\]"
     with pytest.raises(ImportError, match=message):
         decisions([1, 0]).to_frame(backend)
