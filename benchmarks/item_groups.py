@@ -144,7 +144,8 @@ def summed_up(folds: list[Any]) -> tuple[np.ndarray, np.ndarray]:
 def gaps_of_equals(n_draws: int) -> Iterator[dict[str, Any]]:
     """Yield how often the interval of the largest gap holds 0, by groups and queries.
 
-    A gap between groups that decide too few pairs for an interval holds none.
+    Of coverage, discordance and loss: the share, its standard error, and the number of
+    draws with such an interval.
     """
     known = make_ranking(n_queries=200, random_state=0)
     ranker = BALToR(Ridge(), coverage=COVERAGE, random_state=0)
@@ -157,17 +158,15 @@ def gaps_of_equals(n_draws: int) -> Iterator[dict[str, Any]]:
             new = make_ranking(n_queries=n_queries, random_state=seed)
             groups = rng.choice(len(shares), size=new.qid.size, p=shares)
             page = ranker.report(new.data, new.target, qid=new.qid, groups=groups)
-            [row] = [each for each in page.splitlines() if "largest gap |" in each]
-            ends = [re.search(r"\((\S+) to", cell) for cell in row.split(" | ")[5:]]
+            [line] = [each for each in page.splitlines() if "largest gap |" in each]
+            ends = [re.search(r"\((\S+) to", cell) for cell in line.split(" | ")[5:]]
             held.append([np.nan if low is None else float(low[1]) <= 0 for low in ends])
         share, n = np.nanmean(held, axis=0), np.sum(~np.isnan(held), axis=0)
-        yield {
-            "groups": name,
-            "queries": n_queries,
-            "held": dict(zip(("coverage", "discordance", "loss"), share, strict=True)),
-            "error": np.sqrt(share * (1 - share) / n).max(),
-            "draws with an interval": n.tolist(),
-        }
+        error = np.sqrt(share * (1 - share) / n)
+        row: dict[str, Any] = {"groups": name, "queries": n_queries}
+        for k, what in enumerate(("coverage", "discordance", "loss")):
+            row[what] = round(float(share[k]), 3), round(float(error[k]), 3), int(n[k])
+        yield row
 
 
 def main() -> None:
