@@ -2,6 +2,7 @@
 
     python benchmarks/item_groups.py --data MQ2008 OHSUMED  # folders of FoldN
     python benchmarks/item_groups.py                           # simulated folds
+    python benchmarks/item_groups.py --gaps    # intervals of the largest gap alone
     python benchmarks/item_groups.py --smoke                   # seconds
 
 LightGBM's LambdaMART with default parameters learns from half of the training queries
@@ -11,16 +12,24 @@ lies above the median of one feature; each feature takes its turn. The gap is th
 largest coverage of two groups less the smallest, in the test queries of a fold and in
 those of all folds together; the loss is that of a decided pair ("misranking").
 Standard errors of the last two columns are over folds.
+
+Then groups that are alike: items of new simulated queries get their group by lot, so
+that every gap is 0, and what is counted is how often the interval of the largest gap
+in a report holds 0.
 """
 
 import json
+import re
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from lightgbm import LGBMRanker
+from sklearn.linear_model import Ridge
 from tqdm import tqdm
 
 from skrank_abstain import BALToR
@@ -29,6 +38,13 @@ from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker
 
 COVERAGE = 0.6
+#: Of groups that are alike: shares of the items.
+SHARES = {
+    "two alike": (0.5, 0.5),
+    "two, one of them rare": (0.9, 0.1),
+    "three": (1 / 3, 1 / 3, 1 / 3),
+    "five": (0.2, 0.2, 0.2, 0.2, 0.2),
+}
 MEASURES = (
     *("gap of a fold, one threshold", "gap of a fold, by groups"),
     *("gap of all folds, one threshold", "gap of all folds, by groups"),
@@ -125,15 +141,45 @@ def summed_up(folds: list[Any]) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(means), error
 
 
+def gaps_of_equals(n_draws: int) -> Iterator[dict[str, Any]]:
+    """Yield how often the interval of the largest gap holds 0, by groups and queries.
+
+    Of coverage, discordance and loss: the share, its standard error, and the number of
+    draws with such an interval.
+    """
+    known = make_ranking(n_queries=200, random_state=0)
+    ranker = BALToR(Ridge(), coverage=COVERAGE, random_state=0)
+    ranker.fit(known.data, known.target, qid=known.qid)
+    rng = np.random.default_rng(1)
+    for (name, shares), n_queries in product(SHARES.items(), (30, 60, 200)):
+        held = []
+        for _ in range(n_draws):
+            seed = int(rng.integers(2**31))
+            new = make_ranking(n_queries=n_queries, random_state=seed)
+            groups = rng.choice(len(shares), size=new.qid.size, p=shares)
+            page = ranker.report(new.data, new.target, qid=new.qid, groups=groups)
+            [line] = [each for each in page.splitlines() if "largest gap |" in each]
+            ends = [re.search(r"\((\S+) to", cell) for cell in line.split(" | ")[5:]]
+            held.append([np.nan if low is None else float(low[1]) <= 0 for low in ends])
+        share, n = np.nanmean(held, axis=0), np.sum(~np.isnan(held), axis=0)
+        error = np.sqrt(share * (1 - share) / n)
+        row: dict[str, Any] = {"groups": name, "queries": n_queries}
+        for k, what in enumerate(("coverage", "discordance", "loss")):
+            row[what] = round(float(share[k]), 3), round(float(error[k]), 3), int(n[k])
+        yield row
+
+
 def main() -> None:
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, nargs="*", default=[None])
     parser.add_argument("--out", type=Path, default=Path("out"))
+    parser.add_argument("--gaps", action="store_true", help="intervals of gaps alone")
+    parser.add_argument("--draws", type=int, default=400, help="of groups alike")
     parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--quiet", action="store_true")
     args = parser.parse_args()
-    results = {}
-    for folder in args.data:
+    results: dict[str, Any] = {}
+    for folder in [] if args.gaps else args.data:
         folds = folds_of(folder, args.smoke)
         hidden = args.quiet
         found = [measured(fold, hidden) for fold in tqdm(folds, disable=hidden)]
@@ -144,6 +190,11 @@ def main() -> None:
         cells += [f"{m:.4f} ({e:.4f})" for m, e in zip(mean[4:], error, strict=True)]
         if not args.quiet:
             print(f"| {name} | {' | '.join(cells)} |")
+    results["largest gap"] = []
+    for row in gaps_of_equals(2 if args.smoke else args.draws):
+        results["largest gap"].append(row)
+        if not args.quiet:
+            print(row, flush=True)
     args.out.mkdir(parents=True, exist_ok=True)
     path = args.out / "item_groups.json"
     path.write_text(json.dumps(results, indent=1), encoding="utf-8")

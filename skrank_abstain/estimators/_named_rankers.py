@@ -73,7 +73,7 @@ default="misranking"
     coverage_guarantee : {None, "hierarchical"}, default=None
         None takes the plain quantile of [1]_. ``"hierarchical"`` takes the
         hierarchical conformal quantile [2]_ on calibration queries that did not fit
-        the tie model (70 % of them): a random pair of a new query from the same source
+        the tie model (85 % of them): a random pair of a new query from the same source
         is accepted with a probability of at least ``coverage``, for any number of
         queries. Fewer than ``coverage / (1 - coverage)`` queries accept every pair.
     groups : str or int, default=None

@@ -162,8 +162,8 @@ n_folds_, n_features_in_, feature_names_in_
     *Queries.* Pass ``qid`` if pairs share items or occur in both orders: nothing else
     keeps them on one side of a split. ``rule=CertifiedRisk(0.3)`` (a certified bound on
     the share of wrong orders among the decided pairs that differ) and
-    ``rule=GuaranteedCoverage(0.8)`` set 15 and 30 % of the calibration queries aside
-    for the tie model. They count queries alike and assume them independent: without
+    ``rule=GuaranteedCoverage(0.8)`` set 15 % of the calibration queries aside for the
+    tie model. They count queries alike and assume them independent: without
     ``qid`` each pair is a query, and the promise is wrong if pairs share items.
 
     References
