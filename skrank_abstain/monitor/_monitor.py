@@ -312,6 +312,8 @@ class Monitor:
         _check_day(day, self.days)
         items = ranker._scored(X, qid)
         levels = _levels(ranker, replace(items, y=np.zeros(items.value.size)))
+        if not len(levels):
+            warn_user(f"{day} has no query with a pair: nothing is learnt from it.")
         random = np.random.default_rng([self.seed, int(self.counts[0].sum())])
         draws = random.random(levels.shape)
         pvalues, counts = online_pvalues(self.counts, levels, draws)

@@ -31,6 +31,7 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_sample_weight,
     listed,
+    names_of_columns,
     refuse_lazy,
     refuse_values,
     shown,
@@ -333,6 +334,12 @@ def multilabel_sample_losses(
     check_choice(ties, "ties", ("index", "average"))
     y = check_label_matrix(y_true, "y_true")
     scores = check_label_matrix(y_score, "y_score", y.shape)
+    known, given = names_of_columns(y_true), names_of_columns(y_score)
+    if known and given and known != given:
+        raise ValueError(
+            f"y_score must have the columns of y_true in their order, {listed(known)}, "
+            f"got {listed(given)}: pass y_score[y_true.columns]."
+        )
     whole = np.asarray(y_score).dtype.kind == "i" and y.shape[1] > 2
     if whole and (np.sort(scores) == np.arange(1, y.shape[1] + 1)).all():
         warn_user("y_score must be higher for better labels: pass ranks as -ranks.")

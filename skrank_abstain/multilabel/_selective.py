@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import all_or_nothing, identify
-from skrank_abstain._validation import check_fraction, shown
-from skrank_abstain._warnings import hearing
+from skrank_abstain._validation import check_fraction, listed, shown
+from skrank_abstain._warnings import hearing, warn_user
 from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker
 from skrank_abstain.intake import (
     describe_rows,
@@ -332,6 +332,15 @@ default="misranking"
         self._keep_model(model, prefit, len(folds))
         known = getattr(last_step(self.estimator_), "label_names_", None)
         self.label_names_ = self.label_names_ or known
+        same = np.fmin.reduce(relevance) == np.fmax.reduce(relevance)
+        if same.any():
+            names = self.label_names_ or range(self.n_labels_)
+            constant = [name for name, one in zip(names, same, strict=True) if one]
+            warn_user(
+                f"labels {listed(constant)} have the same relevance in all samples: "
+                "pairs with them are easily decided and use up the coverage. Leave "
+                "them out of y."
+            )
         hashes = hash_rows(X)
         self._fit_rows = find_repeats(hashes, samples, rows, relevance, folds)
         warn_of_repeats(self._fit_rows, unit="sample")

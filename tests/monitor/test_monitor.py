@@ -89,6 +89,13 @@ def test_alarms_of_rankers_are_seldom_false():
     assert is_rare(alarms(), 0.05, 0.1)
 
 
+def test_a_day_without_pairs_is_said_to_teach_nothing():
+    X, _, qid = world(20, 1)
+    with pytest.warns(UserWarning, match="Monday has no query with a pair"):
+        empty = START.update(RANKER, X[:0], qid=qid[:0], day="Monday")
+    assert (empty.n_seen, list(empty.days)) == (0, ["Monday"])
+
+
 def test_half_a_day_twice_is_a_day_and_the_same_day_is_refused():
     X, _, qid = world(20, 1)
     monitor = START.update(RANKER, X, qid=qid, day="monday")
@@ -433,6 +440,7 @@ def test_levels_are_of_abstentions_and_of_the_mean_risk():
     np.testing.assert_array_equal(found, np.rint(64 * np.array(expected)))
 
 
+@pytest.mark.filterwarnings("ignore:d has no query:UserWarning")
 @pytest.mark.parametrize(
     ("before", "peak", "path", "n_risen", "n_since"),
     [

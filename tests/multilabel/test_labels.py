@@ -155,6 +155,7 @@ def test_names_of_a_fitted_model_hold(data):
     assert online[0].expected_loss_ == online[1].expected_loss_
 
 
+@pytest.mark.filterwarnings("ignore:labels .* same relevance:UserWarning")
 @pytest.mark.filterwarnings("ignore:Label .* is present in all training examples")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(

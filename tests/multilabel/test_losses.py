@@ -520,3 +520,12 @@ def violations(p):
 @pytest.mark.parametrize("p", [1, 2, 3, 4])
 def test_lemmas_for_all_rankings_of_four_labels(oracles, p):
     assert violations(p) == oracles["lemmas_E_violations_K4"]
+
+
+def test_frames_in_another_order_of_labels_are_refused():
+    pd = pytest.importorskip("pandas")
+    y = pd.DataFrame([[1, 0, 0]], columns=[*"abc"])
+    scores = pd.DataFrame([[0.1, 0.2, 0.9]], columns=[*"cba"])
+    with pytest.raises(ValueError, match=r"pass y_score\[y_true.columns\]"):
+        multilabel_loss(y, scores, loss="auc")
+    assert multilabel_loss(y, scores[y.columns], loss="auc") == 0

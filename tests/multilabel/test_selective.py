@@ -320,3 +320,14 @@ def test_messages(data, params, y, message):
     ranker = SelectiveMultilabelRanker(Ridge()).set_params(**params)
     with pytest.raises(ValueError, match=message):
         ranker.fit(data[0][:40], data[1][:40] if y is None else y)
+
+
+def test_labels_that_say_nothing_are_named(data):
+    """Pairs with them are decided first, and little is left for the others."""
+    X, y = data
+    pd = pytest.importorskip("pandas")
+    y = pd.DataFrame(y, columns=[*"abcde"])
+    y["flat"] = 0
+    model = SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0)
+    with pytest.warns(UserWarning, match=r"labels \['flat'\] have the same relevance"):
+        model.fit(X, y)
