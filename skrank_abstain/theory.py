@@ -45,6 +45,7 @@ from skrank_abstain._validation import (
     refuse_values,
     shown,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics import Estimate
 from skrank_abstain.pairs import Scores, count_outcomes, group_queries
@@ -588,6 +589,12 @@ def _check_scores(
 ) -> tuple[FloatArray, FloatArray]:
     positive = check_finite(positive_scores, "positive_scores", ("n_positives",))
     negative = check_finite(negative_scores, "negative_scores", ("n_negatives",))
+    classes = {*np.unique(positive)} == {0.0, 1.0} != {*np.unique(negative)}
+    if classes and positive.size == negative.size > 2:
+        warn_user(
+            "positive_scores are 0 and 1 alone: for classes y and scores s pass "
+            "s[y == 1] and s[y == 0]."
+        )
     return positive, negative
 
 

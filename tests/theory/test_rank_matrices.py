@@ -72,6 +72,7 @@ def test_a_rank_matrix_is_one(positive, negative):
     assert forbidden_submatrix(matrix) is None
 
 
+@pytest.mark.filterwarnings("ignore:positive_scores are 0 and 1 alone")
 @given(MATRICES)
 def test_realizable_where_no_submatrix_is_forbidden(matrix):
     found = forbidden_submatrix(matrix)
