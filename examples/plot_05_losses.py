@@ -115,15 +115,16 @@ figure.legend(loc="outside lower center", ncols=2, frameon=False)
 # %%
 # What a decided pair loses
 # -------------------------
-# One minus the loss of a decided pair is, with ``"misranking"``, the share that is not
-# in the wrong order. The accuracy of :meth:`~skrank_abstain.BALToR.evaluate` counts
-# labels, and an order of two equally relevant items has the wrong one. So compare
-# losses by neither: ask what the answers are for. Within one loss, compare a risk with
-# its ``yardstick``: what a coin, or a tie for every pair, would have lost.
-print(f"{'half of the pairs':<18}{'kept':>7}{'blind':>8}{'accuracy':>10}")
+# One minus the loss of a decided pair, the accuracy of
+# :meth:`~skrank_abstain.BALToR.evaluate`, is the share of right labels with
+# ``"zero_one"``, and with ``"misranking"`` the share that is not in the wrong order,
+# although an order of two equally relevant items is no right label. So compare losses
+# by neither: ask what the answers are for. Within one loss, compare a risk with its
+# ``yardstick``: what a coin, or a tie for every pair, would have lost.
+print(f"{'half of the pairs':<18}{'accuracy':>10}{'blind':>8}{'right label':>13}")
 for name, ranker in rankers.items():
     half = ranker.at_coverage(0.5)
     totals = half.evaluate(new.data, new.target, qid=new.qid)
-    kept, blind = 1 - totals.selective_risk, 1 - totals.yardstick
-    print(f"{name:<18}{kept:>7.3f}{blind:>8.3f}{totals.accuracy:>10.3f}")
+    blind, right = 1 - totals.yardstick, totals.correct.sum() / totals.accepted.sum()
+    print(f"{name:<18}{totals.accuracy:>10.3f}{blind:>8.3f}{right:>13.3f}")
 plt.show()

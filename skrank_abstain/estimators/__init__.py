@@ -1,6 +1,10 @@
 """Estimators: thin scikit-learn shells around the numeric core."""
 
-from skrank_abstain.estimators._bases import ItemRanker, ModelWrapper, score_new_items
+from skrank_abstain.estimators._bases import (
+    ModelWrapper,
+    predict_items,
+    score_new_items,
+)
 from skrank_abstain.estimators._named_rankers import (
     BALToR,
     CostAbstainer,

@@ -275,36 +275,28 @@ def _fitted_state(model: Any) -> dict[str, Any]:
     }
 
 
-class ItemRanker(ModelWrapper):
-    """Base of the rankers that are drop-ins for the ranker they wrap."""
+# A method of the rankers that are drop-ins for the ranker they wrap.
+def predict_items(self: Any, X: Any, *, qid: Any = None) -> FloatArray:
+    """Return the wrapped ranker's score of each item, as ``decision_function``.
 
-    # What the wrapped model requests, if it does, can pass through a Pipeline.
-    __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
-    __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
+    Parameters
+    ----------
+    X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        One row per item.
+    qid : None, scalar or array-like of shape (n_items,), default=None
+        Query of each item; only models that request ``qid`` need it.
 
-    def predict(self, X: Any, *, qid: Any = None) -> FloatArray:
-        """Return the wrapped ranker's score of each item, as ``decision_function``.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            One row per item.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item; only models that request ``qid`` need it.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better. One value per *item*: decisions come from other methods.
-        """
-        check_is_fitted(self, "estimator_")
-        _check_sparsity(self, X)
-        # GridSearchCV.predict cannot pass on a qid, even under metadata routing.
-        if qid is None and self._fitted_qid_col is None:
-            return _score(self, model_columns(self, X))
-        return score_new_items(self, X, qid)[1]
-
-    decision_function = predict  # scikit-learn's scorers ask for it
+    Returns
+    -------
+    scores : ndarray of shape (n_items,), float64
+        Higher is better. One value per *item*: decisions come from other methods.
+    """
+    check_is_fitted(self, "estimator_")
+    _check_sparsity(self, X)
+    # GridSearchCV.predict cannot pass on a qid, even under metadata routing.
+    if qid is None and self._fitted_qid_col is None:
+        return _score(self, model_columns(self, X))
+    return score_new_items(self, X, qid)[1]
 
 
 class RuleThreshold(ModelWrapper):

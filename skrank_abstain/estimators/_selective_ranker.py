@@ -23,10 +23,11 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators._bases import (
-    ItemRanker,
+    ModelWrapper,
     RuleThreshold,
     add_by_group,
     model_columns,
+    predict_items,
     score_new_items,
 )
 from skrank_abstain.estimators._novelty import NoveltyTest, check_novelty, find_novel
@@ -74,15 +75,21 @@ from skrank_abstain.selection import (
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
 
 
-class PairDecider(ItemRanker):
+class PairDecider(ModelWrapper):
     """Base of the rankers of items that abstain on some of their pairs.
 
     ``fit`` sets ``_region``, the accepted pairs, and calls ``_take_over``.
     ``_decision`` decides pairs of new items.
     """
 
+    # What the wrapped model requests, if it does, can pass through a Pipeline.
+    __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
+    __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
+
     _region: Any  # each engine has a type of its own
     _loss: FloatArray = ZERO_ONE_LOSS
+
+    predict = decision_function = predict_items  # scikit-learn's scorers ask for both
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False

@@ -20,7 +20,7 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import hearing, warn_user
-from skrank_abstain.estimators import ItemRanker, score_new_items
+from skrank_abstain.estimators import ModelWrapper, predict_items, score_new_items
 from skrank_abstain.intake import (
     AboutRows,
     CalibrationData,
@@ -95,7 +95,7 @@ class Findings(NamedTuple):
         return pages.Section(title, [pages.Table(pages.HEAD, rows)])
 
 
-class ListRanker(ItemRanker, Generic[Results]):
+class ListRanker(ModelWrapper, Generic[Results]):
     """Base of the rankers that apply a model of grades to whole queries."""
 
     #: Names of the parameters that a report compares with those of fit.
@@ -105,6 +105,12 @@ class ListRanker(ItemRanker, Generic[Results]):
     tie_model_: GradedRelevance
     verbose: int
     threshold_: float
+
+    # What the wrapped model requests, if it does, can pass through a Pipeline.
+    __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
+    __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
+
+    predict = decision_function = predict_items  # scikit-learn's scorers ask for both
 
     def evaluate(
         self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: Any = None
