@@ -44,7 +44,7 @@ NAMES = {
 _COUNTS = ("group", "queries", "pairs", "decided orders", "decided ties")
 _ABOUT_SHARES = (
     "Shares{}. In brackets 95 % intervals over queries, each by itself: one in twenty "
-    "misses its value by chance."
+    "misses its value by chance, more where a group has few pairs."
 )
 #: One minus the confidence of all intervals of gaps between two groups at once.
 _LEVEL = 0.05
