@@ -247,6 +247,8 @@ def _copies(
 def split_votes(votes: Any, by: str, weight: FloatArray) -> dict[Any, Any]:
     """Return the columns of the votes of each value of a column, with these weights."""
     table = _open(votes) | {"weight": weight.tolist()}
+    for name in ("model_a", "model_b", "winner"):  # our names hold them all
+        table.pop(name, None)
     category = _named(_column(table, by, "by"), by)
     rows: dict[Any, list[int]] = {name: [] for name in sorted(set(category), key=str)}
     for row, name in enumerate(category):

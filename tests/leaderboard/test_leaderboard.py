@@ -267,6 +267,10 @@ def test_categories_have_boards_of_their_own():
         Leaderboard().fit(votes, by="no")
     kept = pickle.loads(pickle.dumps(board)).boards_["zoo"]
     np.testing.assert_array_equal(kept.strengths_, board.boards_["zoo"].strengths_)
+    sides = np.array(["model_b", "tie", "model_a"])[np.asarray(votes["label"], int) + 1]
+    log = {"model_a": votes["left"], "model_b": votes["right"], "winner": sides}
+    arena = Leaderboard().fit(log | {n: votes[n] for n in ("z", "topic")}, by="topic")
+    assert list(arena.boards_) == list(board.boards_)
 
 
 def test_any_look_decides_no_more_than_one_look():
