@@ -41,7 +41,8 @@ _ROUNDING = 1e-9
 #: What the section of warnings is about, where it has none.
 _CHECKED = (
     "items that fit got; parameters set after fit; doubts of fit; bounds tested; "
-    "the coverage against that of the calibration; called ties; the number of queries"
+    "the coverage against that of the calibration, unless all pairs are decided; "
+    "called ties; the number of queries"
 )
 _CHECKED_LABELS = (
     "; the bound, if there is one, also by group; wrong orders of two groups of items, "
@@ -160,19 +161,19 @@ def _warnings(data: ReportData) -> list[str]:
 def _unequal(data: ReportData) -> list[str]:
     """Return a warning for each two groups of which one is wronged more often."""
     found = []
-    for a, b, one, other in data.by_better:
-        gap, low, high = data.gap("discordance", one, other, len(data.by_better))
+    for n, (a, b, *both) in enumerate(data.by_better):
+        gap, low, high = data.unequal("discordance", n)
         if not (low > 0 or high < 0):
             continue
-        both = (data.share("discordance", part)[0] for part in (one, other))
-        shares = sorted(zip(both, (a, b), strict=True), reverse=True)
+        wrong = (data.share("discordance", part, "queries")[0] for part in both)
+        shares = sorted(zip(wrong, (a, b), strict=True), reverse=True)
         (most, more), (least, less) = [(shown("", share), n) for share, n in shares]
-        ends = sorted(100 * abs(end) for end in (low, high))
+        first, last = sorted(100 * abs(end) for end in (low, high))
         found.append(
             f"WRONG ORDERS FALL MORE ON ONE GROUP: of decided pairs of {a} and {b}, "
             f"{most} are in the wrong order where {more} is better, and {least} where "
-            f"{less} is better. The difference is {100 * abs(gap):.3g} points (95 % "
-            f"interval {ends[0]:.3g} to {ends[1]:.3g})"
+            f"{less} is better, {ALIKE['queries']}. The difference is "
+            f"{100 * abs(gap):.3g} points (99 % interval {first:.3g} to {last:.3g})"
         )
     return found
 
@@ -238,6 +239,8 @@ def _verdict(data: ReportData) -> Section:
         said += _comparison(data, bound, doubtful=doubtful)
     elif seen:
         said.append("There is no bound to hold this against.")
+    if unequal := _unequal(data):
+        said += [*(f"{each}." for each in unequal), "No promise is about such groups."]
     share = f"{100 * totals.coverage:.1f} %" if pairs else "an undefined share"
     counts = (
         f"{decided:.0f} of {pairs:.0f} pairs are decided ({share}): "

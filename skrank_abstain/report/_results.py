@@ -101,11 +101,13 @@ def _rows_of_quantities(data: ReportData) -> list[list[str]]:
 def _rows_of_places(data: ReportData) -> list[list[str]]:
     """Return how often decided first places, and those with a confidence, hold."""
     known, items = data.ranker.calibration, data.items
-    if items.unit is not None or data.ranker.n_folds:
+    if items.unit is not None:
         return []
     worst = known.engine.ranks(data.ranker.region, items)[:, 1]
     name = f"decided to be among the first {_FIRST}: are, or are tied with one"
     decided = row(name, *first_place_results(worst, items, _FIRST))
+    if data.ranker.n_folds:  # places with a confidence take queries that no model saw
+        return [decided]
     try:
         shares = place_shares(known.items)
         places = confident_places(shares, known.items.n_queries, items, _CONFIDENCE)

@@ -188,6 +188,7 @@ def test_the_verdict_counts_decisions(labelled, n_pairs):
         ranker=SimpleNamespace(bounds=[]),
         rows=SimpleNamespace(seen=""),
         by_site={},
+        by_better=[],
         certified=[],
         expected_coverage=(0.5, 0.5),
         in_words=lambda what, _: f"so much {what}",
