@@ -244,9 +244,8 @@ def within_rounding(case, pairs):
     # Where another label may be given, its risk is what the threshold is held to.
     label = risks.argmin(axis=2)
     switches = (gap <= step) | (label != label[1]).any(axis=0)
-    moved = np.where(switches, np.ptp(risks, axis=(0, 2)), reach)
-    # Equal scores stay equal.
-    return np.where(gap == 0, 0.0, moved)
+    # The threshold may be the risk of a gap that counts as none.
+    return np.where(switches, np.ptp(risks, axis=(0, 2)), reach)
 
 
 def drawn(case, pairs):

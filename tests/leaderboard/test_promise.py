@@ -144,6 +144,7 @@ def sizes_of(kind, n, rng):
     return weight / weight.sum()
 
 
+@pytest.mark.filterwarnings("ignore:The cluster:UserWarning")
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:5 clusters decide no order")
 @pytest.mark.parametrize(
