@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
+from os import PathLike
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
@@ -528,6 +529,7 @@ class RuleThreshold(ModelWrapper):
     def _facts(self) -> RankerFacts:
         """Return what a report says about the ranker."""
         doubts = [*dict.fromkeys([*self._warned, *self._doubts])]
+        from_file = isinstance(self.estimator, str | PathLike)
         return RankerFacts(
             type(self).__name__,
             self.estimator_,
@@ -538,6 +540,7 @@ class RuleThreshold(ModelWrapper):
             self._answers_ties,
             getattr(self, "_novelty", None),
             n_folds=self.n_folds_,
+            note=f", from {self.estimator}" * from_file,
             id_=self.id_,
             doubts=doubts,
             random_state=self.random_state,

@@ -270,3 +270,16 @@ def test_novelty_and_losses_in_words():
     assert words([[0, 1]], errors=True) == "each wrong answer costs 1"
     assert words(check_loss("misranking")).startswith("'misranking': a wrong order")
     assert words([[0, 2]]).startswith("[[0, 2]], a row per answer")
+
+
+def test_a_served_file_is_named(tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    data = make_ranking(n_queries=30, random_state=0)
+    file = tmp_path / "served.txt"
+    rows = lightgbm.Dataset(data.data, data.target)
+    lightgbm.train({"verbose": -1, "num_threads": 1}, rows, 3).save_model(file)
+    new = make_ranking(n_queries=30, random_state=1)
+    ranker = BALToR(file, coverage=0.6).fit(new.data, new.target, qid=new.qid)
+    later = make_ranking(n_queries=30, random_state=2)
+    page = ranker.report(later.data, qid=later.qid)
+    assert f"used as it was given, from {file}\n" in page
