@@ -231,7 +231,7 @@ class Scores(Value):
     @property
     def largest_value(self) -> float:
         """Largest absolute value; 0 for no item."""
-        return float(np.abs(self.value).max(initial=0.0))
+        return float(max(self.value.max(initial=0.0), -self.value.min(initial=0.0)))
 
     def query_of(self, items: IntArray) -> IntArray:
         """Return the number of the query of items, given by position."""

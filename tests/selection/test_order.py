@@ -84,6 +84,20 @@ def test_many_pairs_of_many_queries(param, rounded):
             assert check(curve, items, every, rank).gap == whole.gap
 
 
+def test_few_counts_of_many_pairs():
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(4), 1_000)
+    s = rng.normal(size=qid.size)
+    items = scored(s, group_queries(qid, s.size), np.zeros(s.size))
+    curve = RiskCurve(FixedModel("rao_kupper", 1.5, 2.0), ZERO_ONE, largest_gap(items))
+    # Each count walks along all items: bisection alone takes more than ten of them.
+    with mock.patch.object(_gaps, "count_within", wraps=_gaps.count_within) as count:
+        for rank in np.linspace(1, items.n_pairs, 9, dtype=int).tolist():
+            count.reset_mock()
+            cuts_at_rank(curve, items, rank)
+            assert count.call_count <= 4
+
+
 def test_a_million_items_of_one_query():
     n = 1_000_000
     s = np.arange(n) * 0.5
