@@ -101,6 +101,12 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     #: What ``fit`` warned of.
     _warned: Sequence[str] = ()
 
+    @property
+    def _origin(self) -> str:
+        """What a page adds to the name of the model."""
+        file = isinstance(self.estimator, str | PathLike)
+        return f", from {self.estimator}" if file else ""
+
     def _train_or_take(
         self,
         queries: Queries,
@@ -529,7 +535,6 @@ class RuleThreshold(ModelWrapper):
     def _facts(self) -> RankerFacts:
         """Return what a report says about the ranker."""
         doubts = [*dict.fromkeys([*self._warned, *self._doubts])]
-        from_file = isinstance(self.estimator, str | PathLike)
         return RankerFacts(
             type(self).__name__,
             self.estimator_,
@@ -540,7 +545,7 @@ class RuleThreshold(ModelWrapper):
             self._answers_ties,
             getattr(self, "_novelty", None),
             n_folds=self.n_folds_,
-            note=f", from {self.estimator}" * from_file,
+            note=self._origin,
             id_=self.id_,
             doubts=doubts,
             random_state=self.random_state,

@@ -177,7 +177,9 @@ class ListRanker(ModelWrapper, Generic[Results]):
         if y is None:
             said.append(pages.NO_LABELS)
         counted = f"{queries.n_items} items, {queries.n_queries} queries"
-        model = pages.about_model(self.estimator_, self.tie_model_, prefit=self.prefit_)
+        model = pages.about_model(
+            self.estimator_, self.tie_model_, prefit=self.prefit_, note=self._origin
+        )
         tables = [found.table("On these data", slice(None))]
         if (kinds := groups_of_queries(groups, queries)) is not None:
             tables += [

@@ -222,8 +222,8 @@ def cuts_at_rank(curve: RiskCurve, items: Scores, rank: int) -> Cuts:
     low = _Set(-1.0, np.inf, 0)
     high = _Set(_below(crossing), _below(crossing), items.n_pairs)
     if items.n_pairs > COLLECT:
-        for ends in _near(curve, items, rank):
-            low, high = _narrowed(low, high, rank, _count(items, low, high, *ends))
+        for guess in _near(curve, items, rank):
+            low, high = _narrowed(low, high, rank, _count(items, low, high, *guess))
     while high.count - low.count > COLLECT:
         ends = _halfway(curve, low, high)
         if ends is None:

@@ -14,6 +14,7 @@ from skrank_abstain import BALToR
 from skrank_abstain._validation import check_loss
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import group_queries
+from skrank_abstain.queries import QueryRiskRanker
 from skrank_abstain.report import section_of_ends
 from skrank_abstain.report._content import (
     _about_model,
@@ -279,7 +280,8 @@ def test_a_served_file_is_named(tmp_path):
     rows = lightgbm.Dataset(data.data, data.target)
     lightgbm.train({"verbose": -1, "num_threads": 1}, rows, 3).save_model(file)
     new = make_ranking(n_queries=30, random_state=1)
-    ranker = BALToR(file, coverage=0.6).fit(new.data, new.target, qid=new.qid)
     later = make_ranking(n_queries=30, random_state=2)
-    page = ranker.report(later.data, qid=later.qid)
-    assert f"used as it was given, from {file}\n" in page
+    for served in (BALToR(file, coverage=0.6), QueryRiskRanker(file, coverage=0.6)):
+        ranker = served.fit(new.data, new.target, qid=new.qid)
+        page = ranker.report(later.data, qid=later.qid)
+        assert f"used as it was given, from {file}\n" in page
