@@ -51,6 +51,8 @@ _WIDE = (
 )
 _QUERY = re.compile(r"(q|qid|query|topic)[-_ .]?\d+", re.IGNORECASE)
 #: Other columns that are read.
+#: If even the oldest vote counts more, half_life has probably another unit.
+_UNFADED = 0.99
 _OTHERS = ("count", "weight", "time", "vote_id")
 #: Words of arenas for the winner, where other rows have answers of people.
 _SIDES = {"model_a": "left", "model_b": "right"}
@@ -209,6 +211,11 @@ def read_votes(
             if faded.sum() < 10:
                 raise ValueError(text)
             warn_user(text)
+        elif faded.min() > _UNFADED:
+            warn_user(
+                f"half_life={half_life:g} fades no vote: the oldest counts "
+                f"{faded.min():.2%}. It has the unit of time, or days for dates."
+            )
         weight *= faded
     columns = [_covariate(table, each) for each in covariates]
     numbers = np.array(columns, dtype=np.float64).reshape(-1, left.size).T

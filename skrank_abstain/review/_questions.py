@@ -35,7 +35,8 @@ _BESIDE = ("reviewer", "time", "pair_id")
 _READ = (*_TASK, "left", "right", "label", "reviewer", "time")
 #: Columns by which a table of questions may name the pairs.
 _NAMED = ("pair_id", "left_id", "right_id")
-_NO_ANSWER = ("", "skip", None)
+_NO_ANSWER, _SAID = ("", "skip", None), ("left", "right", "same", "tie")
+_SIDES = ("left", "right")
 _FORMATS = {".csv": "csv", ".xlsx": "xlsx", ".jsonl": "jsonl", ".json": "label_studio"}
 _WORKBOOKS = (".xlsm", ".xls", ".ods", ".numbers")
 #: What parsers raise where a file is damaged, or something else.
@@ -525,6 +526,13 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     named = any(row.get("qid") not in (None, "") for row in rows)
     for number, row in enumerate(rows):
         if row.get("label") in _NO_ANSWER:
+            # Columns of a task are about an item, whose feature may say "left".
+            beside = {n: v for n, v in row.items() if not str(n).startswith(_SIDES)}
+            if moved := [name for name, said in beside.items() if said in _SAID]:
+                raise ValueError(
+                    f"{os.fspath(path)!r} must have answers in column label, got "
+                    f"{row[moved[0]]!r} in {moved[0]!r} of entry {number}: rename it."
+                )
             continue
         sides = {s: row.get(f"{s}_id", row.get(s)) for s in ("left", "right")}
         qid = {"qid": row.get("qid")} if named else {}

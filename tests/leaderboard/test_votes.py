@@ -142,6 +142,20 @@ def test_a_half_life_that_leaves_no_votes_is_refused(time):
     assert read_votes(votes | {"time": days}, half_life=30).weight.sum() > 10
 
 
+def test_a_half_life_in_seconds_for_dates_is_said():
+    dates = np.datetime64("2026-01-01") + np.arange(200)
+    votes = {
+        "left": ["a"] * 200,
+        "right": ["b"] * 200,
+        "label": ["left", "right"] * 100,
+    }
+    week = 7 * 86_400  # days, where dates are counted
+    oldest = f"{0.5 ** (199 / week):.2%}"
+    with pytest.warns(UserWarning, match=f"half_life=604800 .* counts {oldest}"):
+        read_votes(votes | {"time": dates}, half_life=week)
+    read_votes(votes | {"time": dates}, half_life=30)
+
+
 def test_items_are_sorted_whatever_the_order_of_the_votes():
     numbers = [
         {"left": 10, "right": 9, "label": 1},

@@ -320,6 +320,16 @@ def test_tables_of_spreadsheets_are_read(delimiter, encoding, tmp_path):
     assert [answer["label"] for answer in read_answers(path)] == ["left", "same"]
 
 
+def test_an_answer_in_another_column_is_not_lost(tmp_path):
+    path = tmp_path / "answers.csv"
+    head = "qid,left_id,right_id,left_side,label,answer\n"
+    path.write_text(f"{head}mon,a,b,left,left,\nmon,b,c,left,,right\n")
+    with pytest.raises(ValueError, match="got 'right' in 'answer' of entry 1"):
+        read_answers(path)
+    path.write_text(f"{head}mon,a,b,left,left,\nmon,left,c,left,,\n")
+    assert len(read_answers(path)) == 1
+
+
 def test_answers_of_two_people_are_added(tmp_path):
     answers = []
     for name, half in zip(("Ann", "Bo"), (slice(4), slice(4, 8)), strict=True):
