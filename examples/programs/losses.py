@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from folds import folds_of
 from lightgbm import LGBMRanker
 from tqdm import tqdm
@@ -35,6 +36,8 @@ COLUMNS = (
     "wrong orders",
     "places fixed",
     "top 5",
+    "right there",
+    "right by score",
 )
 
 
@@ -46,6 +49,10 @@ def compare(fold: Any) -> dict[tuple[str, float], list[float]]:
     order = np.argsort(train.qid, kind="stable")
     model.fit(train.data[order], train.target[order], group=sizes)
     rows = {}
+    values = pd.DataFrame({"y": test.target, "score": model.predict(test.data)})
+    ranks = values.groupby(np.asarray(test.qid)).rank("min", ascending=False)
+    # Of items tied for the fifth place each is right.
+    right, by_score = (ranks <= 5).to_numpy().T
     in_top = np.minimum(np.unique(test.qid, return_counts=True)[1], 5).sum()
     for name, loss in LOSSES.items():
         ranker = BALToR(model, loss=loss)
@@ -54,14 +61,17 @@ def compare(fold: Any) -> dict[tuple[str, float], list[float]]:
             at = ranker.at_coverage(coverage)
             totals = at.evaluate(test.data, test.target, qid=test.qid)
             best, worst = at.rank_intervals(test.data, qid=test.qid).T
-            pairs = totals.pairs.sum()
+            pairs, placed = totals.pairs.sum(), worst <= 5
+            of_placed = right[placed].mean() if placed.any() else np.nan
             rows[name, coverage] = [
                 totals.coverage,
                 totals.answered_tie.sum() / pairs,
                 totals.answered_order.sum() / pairs,
                 totals.misranking_rate,
                 float((best == worst).mean()),
-                (worst <= 5).sum() / in_top,
+                placed.sum() / in_top,
+                of_placed,
+                right[by_score].mean(),
             ]
     return rows
 
@@ -77,7 +87,9 @@ def main() -> dict[str, dict[tuple[str, float], Any]]:
         name = "simulated" if folder is None else folder.name
         folds = tqdm(list(folds_of(folder, args.smoke)), desc=name, disable=args.quiet)
         rows = [compare(fold) for _, fold in folds]
-        means = {key: np.nanmean([row[key] for row in rows], axis=0) for key in rows[0]}
+        means = {
+            key: pd.DataFrame([row[key] for row in rows]).mean() for key in rows[0]
+        }
         print(f"\n{name}: mean over folds\n")
         print(f"| loss | asked for | {' | '.join(COLUMNS)} |")
         print("|" + "---|" * (2 + len(COLUMNS)))

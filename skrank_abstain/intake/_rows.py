@@ -102,7 +102,8 @@ def take_rows(
     ``n_features_in_`` and ``feature_names_in_``.
     """
     check_row_order(X, qid=qid)
-    if isinstance(X, list) and not X and not reset:  # a request without items
+    none = not X if isinstance(X, list) else getattr(X, "shape", None) == (0, 0)
+    if none and not reset:  # a request without items
         X = np.empty((0, estimator.n_features_in_))
     else:
         X = check_columns(estimator, X, reset=reset)

@@ -398,6 +398,8 @@ class Monitor:
             # accepted pairs alone would weigh those of queries with few of them too
             # much.
             made = made.take(np.flatnonzero(made.accepted)[:n])
+        if not len(made):
+            warn_user(f"{day}: no pair drawn is decided: there is nothing to ask.")
         name = [day if q is None else f"{day}: {q}" for q in made.qid.tolist()]
         made = replace(made, qid=np.array(name, dtype=object))
         questions = Questions(**vars(made), value=np.ones(len(made)))

@@ -53,6 +53,7 @@ def calibrate(
     *,
     label: str | None = None,
     qid: str | None = None,
+    item_id: str | None = None,
 ) -> SelectiveRanker:
     """Calibrate a ranker, whose model is fitted, on labelled queries in partitions.
 
@@ -65,9 +66,10 @@ def calibrate(
     frame : list, str, path, pyarrow dataset, Dask DataFrame or Spark DataFrame
         Labelled queries, each in one partition. A list holds frames or tuples
         ``(X, y, qid)``; a path is that of Parquet files.
-    label, qid : str
-        Columns of the relevance and of the query; None for tuples. Features are the
-        columns that the model was fitted on, or all others if it has no names.
+    label, qid, item_id : str
+        Columns of the relevance, of the query and of the names of items; None for
+        tuples. Features are the columns that the model was fitted on, or all others if
+        it has no names.
 
     Returns
     -------
@@ -114,7 +116,7 @@ def calibrate(
     """
     # Check the arguments before scoring anything.
     _check_ranker(ranker)
-    check_names(label=label, qid=qid)
+    check_names(label=label, qid=qid, item_id=item_id)
     fitted = _unfitted(ranker)
     rule = fitted._checked_rule()
     tie_model = resolve_tie_model(fitted.tie_model)
@@ -125,8 +127,8 @@ def calibrate(
             "calibrate takes a ranker whose model is fitted, got "
             f"{describe(model)}, which is not: train it on other queries first."
         )
-    columns = ModelColumns(*names_in_model(model))
-    check_same_columns(frame, columns, label, qid)
+    columns = ModelColumns(*names_in_model(model), others=(label, qid, item_id))
+    check_same_columns(frame, columns)
     partitions = as_partitions(frame, qid=qid)
     reader = Reader(_unfitted(ranker), label, qid, columns, rule.groups)
     parts = partitions.map(_score, reader, model)
@@ -218,12 +220,12 @@ class Reader(NamedTuple):
 
     def rows(self, partition: Any) -> tuple[Any, Any, Any]:
         """Return X with the groups, y and ids."""
-        features = self.columns.of(partition)
-        if features is not None and self.groups is not None:
+        features, groups = self.columns.of(partition), self.groups
+        if isinstance(groups, int):
             # A position counts the columns that are neither label nor query.
-            features = (
-                [*features, self.groups] if isinstance(self.groups, str) else None
-            )
+            features = replace(self.columns, names=None).of(partition)
+        elif features is not None and groups is not None and groups not in features:
+            features = [*features, groups]
         rows = rows_of(partition, label=self.label, qid=self.qid, features=features)
         if rows[1] is None:
             raise ValueError(
@@ -431,16 +433,21 @@ class ModelColumns:
     made_up : bool
         Whether a library may have made them up, as ``Column_0``: a frame that lacks one
         then has names of its own.
+    others : tuple of str
+        Columns that are no features.
     """
 
     names: list[Any] | None
     made_up: bool = False
+    others: tuple[str | None, ...] = ()
 
     def of(self, partition: Any) -> list[Any] | None:
-        """Return the feature columns of a partition; None for all others."""
-        columns = names_of_columns(partition) or []
-        lacks = self.names is not None and not set(self.names) <= set(columns)
-        return None if self.made_up and lacks else self.names
+        """Return the feature columns of a partition; None if its columns lack names."""
+        columns = names_of_columns(partition)
+        lacks = self.made_up and not set(self.names or ()) <= set(columns or ())
+        if columns is None or not (self.names is None or lacks):
+            return self.names
+        return [name for name in columns if name not in self.others]
 
 
 def check_names(**names: Any) -> None:
@@ -453,19 +460,17 @@ def check_names(**names: Any) -> None:
             )
 
 
-def check_same_columns(frame: Any, model: ModelColumns, *others: Any) -> None:
+def check_same_columns(frame: Any, model: ModelColumns) -> None:
     """Refuse a list whose frames differ in their features or in the order of these.
 
     Where the model names its features, they are selected by name, and each partition
-    names the ones it lacks. ``others`` are columns that are no features.
+    names the ones it lacks.
     """
     first: list[Any] | None = None
     for number, part in enumerate(frame if isinstance(frame, list) else ()):
         X = part[0] if isinstance(part, tuple) and part else part
-        columns = names_of_columns(X)
-        if columns is None or model.of(X) is not None:
+        if (found := model.of(X)) is None:
             continue
-        found = [name for name in columns if name not in others]
         first = first or found
         if found != first:
             raise ValueError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from skrank_abstain._validation import encode_qid, is_scalar, names_of_columns
+from skrank_abstain._validation import encode_qid, is_scalar
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.partitions._calibrate import (
@@ -35,6 +35,7 @@ def evaluate(
     *,
     label: str | None = None,
     qid: str | None = None,
+    item_id: str | None = None,
     sample_weight: str | None = None,
 ) -> PairTotals:
     """Add up what happens to labelled pairs.
@@ -43,7 +44,7 @@ def evaluate(
     ----------
     ranker : SelectiveRanker
         Calibrated, by ``fit`` or by `calibrate`.
-    frame, label, qid
+    frame, label, qid, item_id
         As in `calibrate`.
     sample_weight : str, default=None
         Column with the weights of the items; a pair weighs the product of its two.
@@ -76,9 +77,9 @@ def evaluate(
     True
     """
     check_is_fitted(ranker, "threshold_")
-    check_names(label=label, qid=qid, sample_weight=sample_weight)
-    columns = _columns(ranker)
-    check_same_columns(frame, columns, label, qid, sample_weight)
+    check_names(label=label, qid=qid, item_id=item_id, sample_weight=sample_weight)
+    columns = _columns(ranker, label, qid, item_id, sample_weight)
+    check_same_columns(frame, columns)
     args = without_calibration_pairs(ranker), label, qid, sample_weight, columns
     found = as_partitions(frame, qid).map(_evaluate, *args)
     refuse_split_queries([ids for _, ids in found])
@@ -245,9 +246,6 @@ def _evaluate(
     features, weight = columns.of(partition), None
     if sample_weight is not None:
         _, weight, _ = rows_of(partition, label=sample_weight, qid=None, features=[])
-        if features is None:
-            known = label, qid, sample_weight
-            features = [n for n in names_of_columns(partition) or [] if n not in known]
     X, y, ids = rows_of(partition, label=label, qid=qid, features=features)
     n_items = _num_samples(X)
     if not n_items:
@@ -266,8 +264,8 @@ def _frame(
     """Return what a task makes of each partition, as a frame of the same engine."""
     check_is_fitted(ranker, "threshold_")
     check_names(qid=qid, item_id=item_id)
-    columns = _columns(ranker)
-    check_same_columns(frame, columns, qid, item_id)
+    columns = _columns(ranker, qid, item_id)
+    check_same_columns(frame, columns)
     rows = as_partitions(frame, qid)
     args = without_calibration_pairs(ranker), qid, item_id, columns
     # Lazy frames need their columns now: deciding one row gives them.
@@ -279,12 +277,12 @@ def _frame(
     return rows.frame(_decide, task, like, *args, like=like)
 
 
-def _columns(ranker: Any) -> ModelColumns:
+def _columns(ranker: Any, *others: str | None) -> ModelColumns:
     """Return the columns that the ranker saw, or its model."""
     seen = getattr(ranker, "feature_names_in_", None)
     if seen is not None:
-        return ModelColumns(list(seen))
-    return ModelColumns(*names_in_model(ranker.estimator_))
+        return ModelColumns(list(seen), others=others)
+    return ModelColumns(*names_in_model(ranker.estimator_), others=others)
 
 
 def _unlabelled(

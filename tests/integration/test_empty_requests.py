@@ -65,6 +65,7 @@ def test_an_empty_list_is_a_request_without_items(kind):
     ranker = BALToR(model_of(kind), random_state=0)
     ranker.fit(frame, DATA.target, qid=DATA.qid)
     assert len(ranker.predict_pairs([])) == 0
+    assert len(ranker.predict_pairs(pd.DataFrame([]))) == 0
     assert ranker.ranking([], item_id=[]).to_dicts() == []
     assert ranker.review([]).ask(3).to_dicts() == []
     with pytest.raises(ValueError, match="Expected 2D array"):

@@ -131,7 +131,8 @@ def test_an_audit_asks_about_accepted_pairs_of_different_queries():
     assert questions.accepted.all()
     _, all_of_them = START.audit(RANKER, X, qid=qid, day="d", n=1000)
     np.testing.assert_array_equal(all_of_them.left[:10], questions.left)
-    _, none = START.audit(RANKER, X[:1], day="d", n=10)
+    with pytest.warns(UserWarning, match="^d: no pair drawn is decided"):
+        _, none = START.audit(RANKER, X[:1], day="d", n=10)
     assert len(none) == 0
 
 

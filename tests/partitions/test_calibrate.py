@@ -311,6 +311,18 @@ def test_names_that_a_library_might_have_made_up_are_names_where_a_frame_has_the
     )
 
 
+def test_names_of_items_are_no_feature_of_a_model_without_names():
+    X, y, qid = labelled(60, seed=0)
+    parts = framed([(X, y, qid)])
+    columns = {"label": "y", "qid": "q"}
+    plain = calibrate(BALToR(MODEL), parts, **columns)
+    named = [part.assign(doc=[f"d{k}" for k in range(len(part))]) for part in parts]
+    columns["item_id"] = "doc"
+    ranker = calibrate(BALToR(MODEL), named, **columns)
+    assert ranker.threshold_ == plain.threshold_
+    assert evaluate(ranker, named, **columns).coverage == plain.coverage_
+
+
 @pytest.mark.parametrize(
     ("names", "error", "match"),
     [
