@@ -136,6 +136,7 @@ def test_an_audit_asks_about_accepted_pairs_of_different_queries():
     assert len(none) == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*no pair drawn is decided")
 def test_each_pair_of_a_query_is_asked_about_as_often_if_it_is_accepted():
     X, _, _ = world(1, 99)
     pairs = RANKER.predict_pairs(X)
@@ -620,7 +621,8 @@ def test_nothing_is_asked_where_nothing_is_decided():
     X, _, qid = world(40, 99)
     with pytest.warns(UserWarning, match="No threshold could be certified"):
         none = CERTIFIED.at_risk(0.001)
-    _, asked = Monitor.of(none).audit(none, X, qid=qid, day="d")
+    with pytest.warns(UserWarning, match="no pair drawn is decided"):
+        _, asked = Monitor.of(none).audit(none, X, qid=qid, day="d")
     assert len(asked) == 0
 
 
