@@ -33,12 +33,15 @@ def test_each_loss_decides_something_else(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["losses.py", "--quiet"])
     means = load("losses").main()["simulated"]
     for coverage in (0.9, 0.7, 0.5):
-        decided, ties, orders, wrong, fixed, top = means["misranking", coverage]
+        decided, ties, orders, wrong, fixed, top, right, by_score = means[
+            "misranking", coverage
+        ]
         assert decided == pytest.approx(coverage, abs=0.05)
         assert (ties, orders) == pytest.approx((0, decided), abs=0.005)
         assert wrong < means["misranking", 0.9][3] + 1e-9
         assert fixed > means["zero_one", coverage][4]
         assert means["clear_order", coverage][5] > top > means["zero_one", coverage][5]
+        assert right > by_score  # few places are filled, and those are clear
     assert means["zero_one", 0.5][1] > 0.02  # ties are answers there
     assert "| misranking | 50% |" in capsys.readouterr().out
 
