@@ -44,21 +44,21 @@ def write_report(board: Any, evidence: Evidence) -> Report:
     ranking = board.ranking()
     if isinstance(evidence, VoteEvidence):
         data, model = _of_votes(board, evidence)
+        parts = {name: _places(own.ranking()) for name, own in board.boards_.items()}
         unit, assumptions = "votes", _OF_VOTES
     else:
-        unit, assumptions = "queries", _OF_SCORES
+        unit, assumptions, parts = "queries", _OF_SCORES, {}
         data = [f"{evidence.theta.size} systems on {board.n_votes_} queries"]
         model = [
             "the mean of the metric, the higher the better (of a loss, or of ranks, "
             "pass the negative); systems are compared on the same queries"
         ]
     accepted = evidence.comparisons.accepted
-    leaders = ", ".join(map(str, ranking.item_id[ranking.best == 1]))
     short = [
         f"{int(accepted.sum())} of {accepted.size} orders of two items are sure",
-        f"{int(ranking.open.sum())} of {len(ranking)} places are open",
-        f"first may be: {leaders}",
+        *_places(ranking),
     ]
+    short += [f"{name!r} alone: {', '.join(text)}" for name, text in parts.items()]
     head = ("item", "place", "best", "worst", "strength", "from", "to", unit)
     rows = [
         [name, str(item.place), str(item.best), str(item.worst)]
@@ -87,6 +87,13 @@ def write_report(board: Any, evidence: Evidence) -> Report:
         Section("Assumptions", [assumptions]),
     ]
     return write_page("Leaderboard", board, sections, warnings=notes_on(evidence))
+
+
+def _places(ranking: Standings) -> list[str]:
+    """Return how many places are open, and who may be first."""
+    leaders = ", ".join(map(str, ranking.item_id[ranking.best == 1]))
+    n_open = int(ranking.open.sum())
+    return [f"{n_open} of {len(ranking)} places are open", f"first may be: {leaders}"]
 
 
 def notes_on(evidence: Evidence) -> list[str]:
