@@ -157,12 +157,11 @@ def _of_votes(board: Any, evidence: VoteEvidence) -> tuple[list[str], list[str]]
     votes = evidence.votes
     share = np.average(votes.label == 0, weights=votes.weight)
     data = [
-        f"{evidence.theta.size} items, {board.n_votes_} votes, {share:.1%} of them ties"
+        f"{len(board.items_)} items, {board.n_votes_} votes, {share:.1%} of them ties",
+        "no clusters: each vote is taken to stand by itself"
+        if votes.cluster is None
+        else f"{votes.cluster.max() + 1} clusters of votes",
     ]
-    if votes.cluster is None:
-        data.append("no clusters: each vote is taken to stand by itself")
-    else:
-        data.append(f"{votes.cluster.max() + 1} clusters of votes")
     names = {"rao_kupper": "Rao and Kupper", "davidson": "Davidson"}
     model = [f"ties by {names[evidence.ties]}; prior {evidence.prior:g}"]
     if evidence.other_lapses.size:

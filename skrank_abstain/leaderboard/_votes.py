@@ -586,6 +586,4 @@ def _array_of_names(names: list[Any]) -> NDArray[Any]:
         return np.array(names)
     if all(type(name) is int for name in names):
         return np.array(names, dtype=np.int64)
-    items = np.empty(len(names), dtype=object)
-    items[:] = names
-    return items
+    return np.fromiter(names, dtype=object, count=len(names))
