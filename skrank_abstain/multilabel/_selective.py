@@ -217,6 +217,7 @@ default="misranking"
     See Also
     --------
     skrank_abstain.BALToR : Makes the decisions.
+    skrank_abstain.RiskControlledRanker : Of `to_items`, certifies a bound on errors.
     to_items : What the samples become.
 
     Notes
