@@ -84,8 +84,10 @@ def draw_world(
     n_voters = 10 if "ten" in world else 150
     voter = rng.integers(n_voters, size=N_VOTES)
     taste = rng.normal(scale=0.7, size=(n_voters, N_ITEMS))
-    votes = random_votes(truth + taste[voter], rng) | {"voter": voter}
-    return truth, votes, None if world == "tastes, not clustered" else "voter"
+    votes = random_votes(truth + taste[voter], rng)
+    if world == "tastes, not clustered":
+        return truth, votes, None
+    return truth, votes | {"voter": voter}, "voter"
 
 
 def judge(board: Leaderboard, truth: np.ndarray) -> tuple[bool, float, bool]:

@@ -523,10 +523,10 @@ def names_of_columns(X: Any) -> list[Any] | None:
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check shape and names of X; put named columns into the order of ``fit``."""
     refuse_lazy(X, "X")
-    item = X[0] if isinstance(X, list) and X else X
+    path, item = isinstance(X, str | PathLike), X[0] if isinstance(X, list) and X else X
     # A dok_array is a mapping, too.
-    if isinstance(item, str | PathLike | Mapping) and not issparse(item):
-        call = "read_csv" if isinstance(item, str | PathLike) else "DataFrame"
+    if path or (isinstance(item, Mapping) and not issparse(item)):
+        call = "read_csv" if path else "DataFrame"
         raise TypeError(
             f"X must be an array or a frame, got {shown(X)}; pass pandas.{call}(X)."
         )
@@ -539,7 +539,8 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     if len(X.shape) != 2:
         raise ValueError(
             f"Expected 2D array, got {len(X.shape)}D array instead: X must be of shape "
-            f"(n_items, n_features), got {X.shape}. Reshape your data."
+            f"(n_items, n_features), got {X.shape}. Reshape your data. "
+            "Texts go into pandas.DataFrame({'text': X}), for a ColumnTransformer."
         )
     for axis, what in ((1, "feature"), (0, "sample")):
         # A request without items gets an empty answer.

@@ -255,8 +255,8 @@ class Leaderboard(Saved, BaseEstimator):
             of playing at home.
         cluster : str, default=None
             Column that says which votes belong together, such as the voter or the
-            prompt. None: each vote stands by itself. So few clusters that they cannot
-            decide any order warn.
+            prompt. None: each vote stands by itself, and a column such as ``voter`` or
+            ``reviewer`` warns. So few clusters that they cannot decide any order warn.
         labels : sequence of two or three values, default=None
             The labels of (right, left) or (right, tie, left) winning, for ``score``
             too. None: they are read by what they mean.
@@ -284,8 +284,7 @@ class Leaderboard(Saved, BaseEstimator):
             ``half_life`` leaves fewer than ten votes' worth.
         """
         promise = self._checked_options()
-        options: dict[str, Any] = {"covariates": covariates, "cluster": cluster}
-        options["labels"] = labels
+        options: Any = {"covariates": covariates, "cluster": cluster, "labels": labels}
         table = read_votes(votes, half_life=self.half_life, **options)
         counts, model = count_votes(table), VOTE_MODELS[self.ties]
         if share_of_its_own(counts) < _NOTHING:
@@ -462,9 +461,7 @@ class Leaderboard(Saved, BaseEstimator):
             left=found.left,
             right=found.right,
             qid=np.full(found.left.size, None),
-            label=np.sign(
-                self.strengths_[found.left] - self.strengths_[found.right]
-            ).astype(np.int64),
+            label=np.sign(found.difference).astype(np.int64),
             accepted=found.accepted,
             left_id=self.items_[found.left],
             right_id=self.items_[found.right],

@@ -44,21 +44,21 @@ def write_report(board: Any, evidence: Evidence) -> Report:
     ranking = board.ranking()
     if isinstance(evidence, VoteEvidence):
         data, model = _of_votes(board, evidence)
+        parts = {name: _places(own.ranking()) for name, own in board.boards_.items()}
         unit, assumptions = "votes", _OF_VOTES
     else:
-        unit, assumptions = "queries", _OF_SCORES
+        unit, assumptions, parts = "queries", _OF_SCORES, {}
         data = [f"{evidence.theta.size} systems on {board.n_votes_} queries"]
         model = [
             "the mean of the metric, the higher the better (of a loss, or of ranks, "
             "pass the negative); systems are compared on the same queries"
         ]
     accepted = evidence.comparisons.accepted
-    leaders = ", ".join(map(str, ranking.item_id[ranking.best == 1]))
     short = [
         f"{int(accepted.sum())} of {accepted.size} orders of two items are sure",
-        f"{int(ranking.open.sum())} of {len(ranking)} places are open",
-        f"first may be: {leaders}",
+        *_places(ranking),
     ]
+    short += [f"{name!r} alone: {', '.join(text)}" for name, text in parts.items()]
     head = ("item", "place", "best", "worst", "strength", "from", "to", unit)
     rows = [
         [name, str(item.place), str(item.best), str(item.worst)]
@@ -87,6 +87,13 @@ def write_report(board: Any, evidence: Evidence) -> Report:
         Section("Assumptions", [assumptions]),
     ]
     return write_page("Leaderboard", board, sections, warnings=notes_on(evidence))
+
+
+def _places(ranking: Standings) -> list[str]:
+    """Return how many places are open, and who may be first."""
+    leaders = ", ".join(map(str, ranking.item_id[ranking.best == 1]))
+    n_open = int(ranking.open.sum())
+    return [f"{n_open} of {len(ranking)} places are open", f"first may be: {leaders}"]
 
 
 def notes_on(evidence: Evidence) -> list[str]:
@@ -150,12 +157,11 @@ def _of_votes(board: Any, evidence: VoteEvidence) -> tuple[list[str], list[str]]
     votes = evidence.votes
     share = np.average(votes.label == 0, weights=votes.weight)
     data = [
-        f"{evidence.theta.size} items, {board.n_votes_} votes, {share:.1%} of them ties"
+        f"{len(board.items_)} items, {board.n_votes_} votes, {share:.1%} of them ties",
+        "no clusters: each vote is taken to stand by itself"
+        if votes.cluster is None
+        else f"{votes.cluster.max() + 1} clusters of votes",
     ]
-    if votes.cluster is None:
-        data.append("no clusters: each vote is taken to stand by itself")
-    else:
-        data.append(f"{votes.cluster.max() + 1} clusters of votes")
     names = {"rao_kupper": "Rao and Kupper", "davidson": "Davidson"}
     model = [f"ties by {names[evidence.ties]}; prior {evidence.prior:g}"]
     if evidence.other_lapses.size:

@@ -101,7 +101,8 @@ class ItemDecisions(PairDecisions):
         Votes, or queries, that are still needed, from ``Leaderboard.more_needed``;
         infinite: no number that is worth saying.
     first : float, or None
-        Votes, or queries, that decide all orders of the leader, in the same way.
+        Votes, or queries, that decide all orders of the leader, in the same way; in
+        frames the same in each row.
     accepted : ndarray of shape (n_pairs,), bool
         Whether the order is sure: ``pvalue <= 1 - confidence``. An order that follows
         from two others is accepted by itself or not at all.
@@ -152,7 +153,9 @@ class ItemDecisions(PairDecisions):
     def _columns(self) -> dict[str, NDArray[Any]]:
         columns = {**super()._columns(), "pvalue": self.pvalue}
         del columns["qid"]
-        return columns if self.more is None else columns | {"more": self.more}
+        if self.more is None:
+            return columns
+        return columns | {"more": self.more, "first": np.full(len(self), self.first)}
 
 
 def named(standings: Standings) -> list[str]:

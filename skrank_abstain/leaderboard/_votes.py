@@ -50,9 +50,14 @@ _WIDE = (
     'frame.pivot(index="query", columns="system", values="metric").'
 )
 _QUERY = re.compile(r"(q|qid|query|topic)[-_ .]?\d+", re.IGNORECASE)
-#: Other columns that are read.
+#: Names of columns that say who voted.
+_WHO = re.compile(
+    r"(?i)(.*[-_ .])?(voter|reviewer|user|judge|annotator|rater|labell?er|assessor|"
+    r"worker|participant|session)([-_ .]?(id|name))?"
+)
 #: If even the oldest vote counts more, half_life has probably another unit.
 _UNFADED = 0.99
+#: Other columns that are read.
 _OTHERS = ("count", "weight", "time", "vote_id")
 #: Words of arenas for the winner, where other rows have answers of people.
 _SIDES = {"model_a": "left", "model_b": "right"}
@@ -150,7 +155,8 @@ def read_votes(
     Warns
     -----
     UserWarning
-        Of copies of votes, and of votes of which nearly all are old.
+        Of copies of votes, of votes of which nearly all are old, and of a column that
+        says who voted and is not ``cluster``.
 
     Raises
     ------
@@ -171,6 +177,8 @@ def read_votes(
     groups = () if cluster is None else _clusters(table, cluster)
     known += [] if cluster is None else [cluster]
     warn_of_unread(table, known, "votes", every=False)
+    if cluster is None and items is None:
+        _warn_of_voters({name: table[name] for name in table if name not in known})
     sides = [_named(table[x], _users_name(table, x)) for x in ("left", "right")]
     names = _sorted_names([*sides[0], *sides[1]]) if items is None else items
     left, right = number_names(sides, names)
@@ -222,6 +230,22 @@ def read_votes(
     return Votes(names, left, right, label, weight, numbers, *groups)
 
 
+def _warn_of_voters(columns: Mapping[str, list[Any]]) -> None:
+    """Warn of columns that say who voted, if some voted more than once."""
+    who = {}
+    for name in filter(_WHO.fullmatch, columns):
+        voters = [str(value) for value in columns[name] if not is_blank(value)]
+        if 1 < len({*voters}) < len(voters):  # one voter alone is no cluster
+            who[name] = len(voters), -len({*voters})
+    if who:
+        name = max(who, key=who.__getitem__)  # the column of most votes
+        warn_user(
+            f"votes name {-who[name][1]} voters of {who[name][0]} votes in {name!r}, "
+            "and each vote counts by itself. One person's votes are alike, and false "
+            f"orders then look sure: pass cluster={name!r}, or drop the column."
+        )
+
+
 def _copies(
     table: Mapping[str, list[Any]], votes: IntArray, weight: FloatArray
 ) -> list[int]:
@@ -253,10 +277,11 @@ def _copies(
 
 def split_votes(votes: Any, by: str, weight: FloatArray) -> dict[Any, Any]:
     """Return the columns of the votes of each value of a column, with these weights."""
-    table = _open(votes) | {"weight": weight.tolist()}
+    table = _open(votes)
+    category = _named(_column(table, by, "by"), by)
     for name in ("model_a", "model_b", "winner"):  # our names hold them all
         table.pop(name, None)
-    category = _named(_column(table, by, "by"), by)
+    table["weight"] = weight.tolist()
     rows: dict[Any, list[int]] = {name: [] for name in sorted(set(category), key=str)}
     for row, name in enumerate(category):
         rows[name].append(row)
@@ -513,6 +538,8 @@ def _covariate(table: Mapping[str, list[Any]], name: str) -> FloatArray:
 def _clusters(table: Mapping[str, list[Any]], name: str) -> tuple[IntArray, Any]:
     """Return numbers for the values of a column, and these values."""
     remedy = "give each unknown one an id of its own: one id for all makes them one"
+    if others := [x for x in filter(_WHO.fullmatch, table) if x != name]:
+        remedy = f"fill it from {others[0]!r}, which says who voted, or {remedy}"
     column = _named(_column(table, name, "cluster"), name, remedy)
     every = dict.fromkeys(column)
     if len(every) < 2:
@@ -559,6 +586,4 @@ def _array_of_names(names: list[Any]) -> NDArray[Any]:
         return np.array(names)
     if all(type(name) is int for name in names):
         return np.array(names, dtype=np.int64)
-    items = np.empty(len(names), dtype=object)
-    items[:] = names
-    return items
+    return np.fromiter(names, dtype=object, count=len(names))

@@ -368,9 +368,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
             Higher is better. Each call draws anew.
         """
         X = self._check_samples(X)
-        drawn = self._random.choice(
-            self.weights_.size, size=X.shape[0], p=self.weights_
-        )
+        weights = self.weights_
+        drawn = self._random.choice(weights.size, size=X.shape[0], p=weights)
         # One draw per sample: a single draw for all has the same expectation, the
         # subject of the bound, but varies more.
         return np.asarray(np.stack(self._advice(X))[drawn, np.arange(X.shape[0])])

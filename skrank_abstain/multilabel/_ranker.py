@@ -231,7 +231,8 @@ def label_scores(
         raise TypeError(
             "estimator must have predict_proba, or decision_function and no label that "
             f"never or always occurs in training, got {shown(model)}, whose values do "
-            "not place the labels. Wrap its classifier in CalibratedClassifierCV."
+            "not place the labels. Use a forest, or CalibratedClassifierCV around its "
+            "classifier in OneVsRestClassifier or ThresholdDecompositionRanker."
         )
     else:
         scores = np.asarray(estimator.predict(X))

@@ -217,6 +217,7 @@ default="misranking"
     See Also
     --------
     skrank_abstain.BALToR : Makes the decisions.
+    skrank_abstain.RiskControlledRanker : Of `to_items`, certifies a bound on errors.
     to_items : What the samples become.
 
     Notes
@@ -421,8 +422,7 @@ default="misranking"
 
     def _scores(self, X: Any) -> FloatArray:
         self._warn_if_changed()
-        names = self.label_names_
-        return label_scores(self.estimator_, X, self.n_labels_, names)
+        return label_scores(self.estimator_, X, self.n_labels_, self.label_names_)
 
     def to_items(self, X: Any, y: Any = None, *, qid: None = None) -> LabelItems:
         """Return the labels of samples as items, for tools that know queries.

@@ -129,10 +129,10 @@ def test_several_judges_of_a_battle_are_averaged_whatever_the_order():
 
 def test_clusters_and_weights_of_people_count():
     _, people, judges = drawn(400, 800)
-    people["voter"] = np.arange(400) % 40
+    people["block"] = np.arange(400) % 40
     people["weight"] = np.ones(400)
     plain = Leaderboard().fit(people, judges=judges)
-    clustered = Leaderboard().fit(people, judges=judges, cluster="voter")
+    clustered = Leaderboard().fit(people, judges=judges, cluster="block")
     assert not np.allclose(plain.covariance_, clustered.covariance_)
     people["weight"] = np.where(np.arange(400) < 200, 1.0, 0.0)
     half = Leaderboard().fit(people, judges=judges)

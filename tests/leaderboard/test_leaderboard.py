@@ -174,7 +174,8 @@ def test_clustered_votes_are_worth_less():
     difference = taste[voter, left] - taste[voter, right]
     label = np.where(rng.random(2000) < 1 / (1 + np.exp(-difference)), 1, -1)
     votes = {"left": left, "right": right, "label": label, "voter": voter}
-    alone = Leaderboard().fit(votes)
+    with pytest.warns(UserWarning, match="pass cluster='voter', or drop the column"):
+        alone = Leaderboard().fit(votes)
     clustered = Leaderboard().fit(votes, cluster="voter")
     np.testing.assert_array_equal(alone.strengths_, clustered.strengths_)
     assert np.diag(clustered.covariance_).mean() > 2 * np.diag(alone.covariance_).mean()
@@ -260,6 +261,13 @@ def test_categories_have_boards_of_their_own():
     }
     board = Leaderboard().fit(votes, covariates=["z"], by="topic")
     assert list(board.boards_) == ["code", "maths", "zoo"]
+    page = str(board.report())
+    for name, part in board.boards_.items():
+        ranking = part.ranking()
+        first = ", ".join(ranking.item_id[ranking.best == 1])
+        text = f"{ranking.open.sum()} of {len(ranking)} places are open, first may be: "
+        assert f"- {name!r} alone: {text}{first}\n" in page
+    assert " alone: " not in str(Leaderboard().fit(votes).report())
     rows = votes["topic"] == "code"
     own = Leaderboard().fit({k: v[rows] for k, v in votes.items()}, covariates=["z"])
     np.testing.assert_array_equal(board.boards_["code"].strengths_, own.strengths_)
@@ -275,8 +283,8 @@ def test_categories_have_boards_of_their_own():
 
 def test_any_look_decides_no_more_than_one_look():
     votes = drawn(np.linspace(0, 2, 10), n_votes=2000)
-    votes["voter"] = np.arange(2000) % 50
-    for cluster in (None, "voter"):
+    votes["block"] = np.arange(2000) % 50
+    for cluster in (None, "block"):
         once, always = (
             Leaderboard(looks=looks).fit(votes, cluster=cluster).decisions
             for looks in ("once", "any")
@@ -330,8 +338,10 @@ def test_neighbours_that_are_open_need_more_votes(looks):
     for pair, pvalue in zip(needed, needed.pvalue, strict=True):
         row = every[frozenset([pair.left_id, pair.right_id])]
         assert board.decisions.pvalue[row] == pvalue
-    assert "more" in needed.to_frame().columns
-    assert "more" not in board.decisions.to_frame().columns
+    frame = needed.to_frame()
+    np.testing.assert_array_equal(frame["more"], needed.more)
+    assert (frame["first"] == needed.first).all()
+    assert not {"more", "first"} & {*board.decisions.to_frame().columns}
     leader = ranking.item_id[0]
     grown = board._evidence.growth(
         np.array([row for pair, row in every.items() if leader in pair])
@@ -693,10 +703,10 @@ def test_a_board_that_is_not_fitted_says_so():
 
 def test_fits_of_the_same_votes_agree_in_any_order():
     votes = drawn(np.linspace(0, 0.5, 10), n_votes=3000)
-    votes["voter"] = np.random.default_rng(0).integers(50, size=3000)
+    votes["block"] = np.random.default_rng(0).integers(50, size=3000)
     turned = np.random.default_rng(1).permutation(3000)
     other = {name: column[turned] for name, column in votes.items()}
-    for cluster in (None, "voter"):
+    for cluster in (None, "block"):
         one = Leaderboard().fit(votes, cluster=cluster)
         two = Leaderboard().fit(other, cluster=cluster)
         pvalues = one.decisions.pvalue, two.decisions.pvalue
@@ -748,8 +758,8 @@ def test_a_failed_fit_leaves_no_half_board():
 
 
 def test_a_report_says_what_is_promised_and_found(tmp_path):
-    votes = drawn(n_votes=600) | {"voter": np.arange(600) % 30}
-    board = Leaderboard(random_state=0).fit(votes, covariates=["z"], cluster="voter")
+    votes = drawn(n_votes=600) | {"block": np.arange(600) % 30}
+    board = Leaderboard(random_state=0).fit(votes, covariates=["z"], cluster="block")
     report = board.report()
     assert report.startswith("# Leaderboard: report")
     for text in (
@@ -794,7 +804,7 @@ def with_lapses(rate, n_votes=6000):
     rng = np.random.default_rng(3)
     coin = rng.choice([-1, 1], size=n_votes)
     label = np.where(rng.random(n_votes) < rate, coin, votes["label"])
-    return votes | {"label": label, "voter": np.arange(n_votes) % 60}
+    return votes | {"label": label, "block": np.arange(n_votes) % 60}
 
 
 def test_with_lapses_an_order_holds_for_each_share_of_random_votes():
@@ -828,7 +838,7 @@ def test_an_order_that_turns_with_the_share_of_random_votes_is_open():
 
 def test_clusters_and_several_looks_leave_every_share_of_random_votes_possible():
     votes = with_lapses(0.1)
-    for looks, cluster in [("once", "voter"), ("any", None)]:
+    for looks, cluster in [("once", "block"), ("any", None)]:
         board = Leaderboard(lapses=True, looks=looks).fit(votes, cluster=cluster)
         np.testing.assert_array_equal(board.lapse_interval_, [0, 0.2])
         # Every share is possible: none of them is a finding.

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from skrank_abstain.leaderboard._votes import read_votes
+from skrank_abstain.leaderboard._votes import read_votes, split_votes
 from skrank_abstain.review import read_answers
 
 ROWS = [
@@ -305,7 +305,8 @@ def test_errors_name_the_columns_of_arenas(column, values, message):
 def test_columns_that_nearly_have_a_known_name_are_named(name, near):
     with pytest.warns(UserWarning, match=f"Is '{name}' '{near}'"):
         read_votes(with_column(name, [1, 2, 3]))
-    # Columns of another name, or that a parameter names, are nobody's mistake.
+    # Columns of another name, or that a parameter names, are nobody's mistake, nor are
+    # voters who vote once.
     read_votes(with_column("voter", [1, 2, 3]) | {"prompt": ["x"] * 3, "turn": [1] * 3})
     read_votes(with_column(name, [1, 2, 3]), covariates=[name])
 
@@ -392,10 +393,47 @@ def test_voters_who_are_not_known_are_several():
         read_votes(with_column("who", ["x", np.nan, "y"]), cluster="who")
 
 
+@pytest.mark.parametrize(
+    "name", ["voter", "Reviewer", "user_id", "userId", "judge", "evaluation_session_id"]
+)
+def test_voters_who_are_no_clusters_are_said(name):
+    twice = ["x", "y", "x"]
+    message = rf"2 voters of 3 votes in '{name}', .* look sure: pass cluster='{name}'"
+    with pytest.warns(UserWarning, match=message):
+        votes = read_votes(with_column(name, twice))
+    assert_is_the_example(votes)
+    read_votes(with_column(name, twice), cluster=name)
+    read_votes(with_column("who", twice) | {name: list("xyz")}, cluster="who")
+    for known in (list("xyz"), ["x"] * 3, ["x", None, ""]):  # as often as voters; one
+        read_votes(with_column(name, known))
+    # A board is scored on single votes.
+    read_votes(with_column(name, twice), items=np.array(["Ann", "Bo", "Cy"]))
+    for other in ("user_agent", "judged", "abuser"):
+        read_votes(with_column(other, twice))
+
+
+def test_the_column_that_names_most_voters_is_said_and_the_other_fills_it():
+    pd = pytest.importorskip("pandas")
+    log = pd.DataFrame(ROWS * 3).assign(voter=list("xyzxyzxyz"))
+    answers = pd.DataFrame(ROWS).assign(reviewer=["Kim", "Kim", "Lee"])
+    both = pd.concat([log, answers])
+    with pytest.warns(UserWarning, match="3 voters of 9 votes in 'voter'"):
+        read_votes(both)
+    rule = "row 9 and 3 such rows in all: fill it from 'reviewer', which says who voted"
+    with pytest.raises(ValueError, match=rule):
+        read_votes(both, cluster="voter")
+    both["voter"] = both["voter"].fillna(both["reviewer"])
+    found = read_votes(both, cluster="voter").cluster_names.tolist()
+    assert found == sorted({*"xyz", "Kim", "Lee"})
+
+
 def test_columns_are_listed_as_the_user_calls_them():
     votes = {"model_a": ["x"], "model_b": ["y"], "winner": ["tie"], "tstamp": [3]}
     with pytest.raises(ValueError, match="rename yours, such as tstamp, to time") as e:
         read_votes(votes, half_life=3)
+    assert str(e.value).endswith(f"there are {[*votes]}.")
+    with pytest.raises(ValueError, match="by must name a column") as e:
+        split_votes(votes, "kind", np.ones(1))
     assert str(e.value).endswith(f"there are {[*votes]}.")
 
 

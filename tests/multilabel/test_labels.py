@@ -6,8 +6,11 @@ import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV
@@ -181,6 +184,7 @@ def test_a_label_that_never_occurs_ranks_last(data, model):
 
 
 @pytest.mark.filterwarnings("ignore:Label .* is present in all training examples")
+@pytest.mark.filterwarnings("ignore:labels .* have the same relevance")
 def test_models_whose_scores_place_no_label_are_refused(data):
     X, y = data[0], data[1].to_numpy().copy()
     labels = MultiOutputClassifier(LinearSVC())
@@ -192,8 +196,37 @@ def test_models_whose_scores_place_no_label_are_refused(data):
     margins = OneVsRestClassifier(LinearSVC())
     SelectiveMultilabelRanker(margins, random_state=0).fit(X, y)
     y[:, 2] = 0
-    with pytest.raises(TypeError, match="no label that never or always occurs"):
+    remedy = (
+        "CalibratedClassifierCV around its classifier in OneVsRestClassifier or Thr"
+    )
+    with pytest.raises(TypeError, match=f"never or always occurs .*{remedy}"):
         SelectiveMultilabelRanker(margins, random_state=0).fit(X, y)
+    calibrated = CalibratedClassifierCV(LinearSVC())
+    for model in (
+        OneVsRestClassifier(calibrated),
+        ThresholdDecompositionRanker(calibrated),
+    ):
+        ranker = SelectiveMultilabelRanker(model, random_state=0).fit(X[:300], y[:300])
+        assert (ranker.predict_ranks(X[300:])[:, 2] == y.shape[1]).all()
+    # scikit-learn fits one classifier a label here, and gives it one class.
+    model = SelectiveMultilabelRanker(MultiOutputClassifier(LogisticRegression()))
+    with pytest.raises(ValueError, match="needs samples of at least 2 classes"):
+        model.fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted")
+@pytest.mark.parametrize("form", [list, np.array, pd.Series])
+def test_texts_are_a_column_of_a_frame(form):
+    words = np.array(["ice", "sea", "sun", "tea"])
+    y = (np.arange(200)[:, None] % [2, 3, 5, 7] == 0).astype(int)
+    texts = [" ".join(["so", *words[row > 0]]) for row in y]
+    column = make_column_transformer((TfidfVectorizer(), "text"))
+    forest = make_pipeline(column, RandomForestClassifier(9, random_state=0))
+    ranker = SelectiveMultilabelRanker(forest, random_state=0)
+    known = ranker.fit(pd.DataFrame({"text": texts}), y)
+    assert known.score(pd.DataFrame({"text": texts}), y) > 0.95
+    with pytest.raises(ValueError, match=r"DataFrame\({'text': X}\), for a ColumnTr"):
+        ranker.fit(form(texts), y)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sklearn
 from scipy.sparse import csr_array
+from sequential import is_rare
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -253,6 +254,28 @@ def test_what_knows_queries_knows_labels(data, ranker):
         ScoreColumn(), max_risk=0.3, tie_model="graded_relevance", random_state=0
     ).fit(**ranker.to_items(X, y)._asdict())
     assert controlled.predict_pairs(to_items(ranker.predict(X[:1])).X).coverage > 0
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:No threshold could be certified")
+def test_a_bound_on_wrong_orders_of_labels_is_rarely_broken():
+    def broken():
+        for seed in range(200):
+            X, y = make_multilabel_classification(
+                1500, n_features=6, n_classes=5, length=12, random_state=seed
+            )
+            model = LinearMultilabelRanker(alpha=0.01).fit(X[:200], y[:200])
+            items, new = (
+                to_items(model.predict(X[rows]), y[rows])._asdict()
+                for rows in (slice(200, 400), slice(400, None))
+            )
+            ranker = RiskControlledRanker(
+                ScoreColumn(), max_risk=0.1, delta=0.1, random_state=0
+            ).fit(**items)
+            totals = ranker.evaluate(**new)
+            yield ranker.certified_ and totals.discordance_interval("queries")[0] > 0.1
+
+    assert is_rare(broken(), 0.1, 0.25)
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "bsr"])

@@ -262,7 +262,7 @@ def test_keys_answer_and_the_file_comes_back(tab, tmp_path):
     tab.press("ArrowLeft", "ArrowDown", "s", "ArrowRight")
     assert "5 of 5" in tab.seen()
     tab.press("ArrowUp")
-    assert "All answered: save the answers" in tab.seen()
+    assert "That was the last question: save the answers" in tab.seen()
     assert "4 answers, 1 skipped" in tab.seen()
     path = saved(tab)
     assert path.name == "answers Ann.json"
