@@ -344,8 +344,12 @@ def answered(questions: Any, y: Any, error: float, rng: Any) -> list[dict[str, A
 def first_places(
     title: str, folds: Any, coverages: list[float], *, quiet: bool
 ) -> list[Any]:
-    """Print how often an item whose worst rank is at most k is among the first k."""
-    counts = defaultdict(list)  # for each query: items listed, those of them right
+    """Print how often items that are put among the first k, or not, are there, or not.
+
+    Coverage 1 without answers has the first k by score alone.
+    """
+    # For each query: items with worst <= k, with best > k, and those of them right.
+    counts = defaultdict(list)
     for fold in tqdm(folds, desc=f"first places, {title}", disable=quiet):
         full = calibrated(fold, loss="misranking")
         X, qid = fold.test.data, np.asarray(fold.test.qid)
@@ -353,34 +357,39 @@ def first_places(
         names, sizes = np.unique(qid, return_counts=True)
         better = ((qid == qid[:, None]) & (y > y[:, None])).sum(axis=1)
         asked: dict[tuple[float, int], Any] = {}  # the questions are the slow part
-        for coverage, (n, error) in product(coverages, ANSWERED):
+        for coverage, (n, error) in [(1.0, (0, 0.0)), *product(coverages, ANSWERED)]:
             ranker, rng = full.at_coverage(coverage), np.random.default_rng(0)
-            worst = ranker.rank_intervals(X, qid=qid)[:, 1]
+            ranks = ranker.rank_intervals(X, qid=qid)
             if n:
                 if (coverage, n) not in asked:
                     review = ranker.review(X, qid=qid)
                     asked[coverage, n] = review.ask(n * names.size, per_query=n)
                 said = answered(asked[coverage, n], y, error, rng)
-                worst = ranker.review(X, qid=qid, answers=said).rank_intervals()[:, 1]
+                ranks = ranker.review(X, qid=qid, answers=said).rank_intervals()
             for k, query in product((1, 3, 10), names):
                 if sizes[names == query] <= k:
                     continue  # all places are among the first k
-                listed = (worst <= k) & (qid == query)
-                right = (better[listed] < k).sum()
-                counts[coverage, n, error, k].append((listed.sum(), right))
-    print(f"\n{title}: share of the items with worst <= k that are among the first k")
-    print("coverage answers wrong    k  places filled   right")
+                listed = (ranks[:, 1] <= k) & (qid == query)
+                out = (ranks[:, 0] > k) & (qid == query)
+                right = (better[listed] < k).sum(), (better[out] >= k).sum()
+                counts[coverage, n, error, k].append((listed.sum(), out.sum(), *right))
+    print(f"\n{title}: share of the items with worst <= k that are among the first k,")
+    print("and of those with best > k that are not")
+    print("coverage answers wrong    k  places filled   right               best > k")
     rows = []
     for (coverage, n, error, k), found in counts.items():
-        listed, right = np.transpose(found).astype(float)
-        share = right.sum() / max(listed.sum(), 1)
-        spread = np.sqrt(np.sum((right - share * listed) ** 2)) / max(listed.sum(), 1)
-        filled = listed.mean() / k
+        given, right = np.transpose(found).astype(float).reshape(2, 2, -1)
+        total = np.maximum(given.sum(axis=1), 1)
+        share = right.sum(axis=1) / total
+        spread = np.sqrt(((right - share[:, None] * given) ** 2).sum(axis=1)) / total
+        filled = given[0].mean() / k
         print(
             f"{coverage:8}{n:8}{error:6.0%}{k:5}{filled:13.2f}"
-            f"{share:12.3f} ± {spread:.3f}"
+            + "".join(
+                f"{a:12.3f} ± {b:.3f}" for a, b in zip(share, spread, strict=True)
+            )
         )
-        rows.append([coverage, n, error, k, filled, share, spread])
+        rows.append([coverage, n, error, k, filled, *share, *spread])
     return rows
 
 

@@ -24,7 +24,7 @@ _SAID = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Changes(Table):
-    """Items of the queries with answers: where they stood, and where they stand.
+    """Items of the queries with answers: where they stand without these, and with them.
 
     Queries come in order of first appearance, and the items of a query by their places
     after the answers. ``to_frame`` and ``to_dicts`` have the columns below; ``print``
@@ -35,9 +35,9 @@ class Changes(Table):
     qid, item_id : ndarray of shape (n_items,)
         As in `Ranking`.
     old_place, place : ndarray of shape (n_items,), int64
-        Places before and after the answers, 1 is the top of the query.
+        Places without the answers and with them, 1 is the top of the query.
     old_best, best, old_worst, worst : ndarray of shape (n_items,), int64
-        Ranks that decided pairs leave open, before and after.
+        Ranks that decided pairs leave open, without the answers and with them.
     because : ndarray of shape (n_items,), object
         A sentence about each item that changed, "" for the others. For an item that
         people were asked about it names the answer without which least is left of the

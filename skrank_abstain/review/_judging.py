@@ -1,7 +1,7 @@
 """Which answers to believe: error rates of reviewers, and contradictions."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -123,8 +123,8 @@ def known_rates(
 
 def judge_reviewers(
     answers: Answers, known: FloatArray, label_proba: Callable[[FloatArray], FloatArray]
-) -> Reviewers:
-    """Estimate the error rates that are not known.
+) -> tuple[Reviewers, FloatArray]:
+    """Estimate the error rates that are not known, and how credible each label is.
 
     Parameters
     ----------
@@ -138,6 +138,10 @@ def judge_reviewers(
     Returns
     -------
     reviewers : Reviewers
+    likelihood : ndarray of shape (n_answered, 3), float64
+        As of ``reviewers.likelihood``; where answers about a pair differ, by the rates
+        that answers about other pairs show: nobody is less credible for contradicting
+        the model, or somebody else, about this one.
 
     Notes
     -----
@@ -150,19 +154,29 @@ def judge_reviewers(
     .. [1] Dawid and Skene (1979). "Maximum Likelihood Estimation of Observer
        Error-Rates Using the EM Algorithm". JRSS C 28(1).
     """
-    free = np.isnan(known)
+    free, own = np.isnan(known), answers.reviewer
     start = judged = Reviewers.of_error(np.where(free, TYPICAL_ERROR, known))
-    if not free.any():
-        return judged
+    if not free.any() or not len(answers):
+        return judged, judged.likelihood(answers)
     for _ in range(_ROUNDS):
         proba = label_proba(judged.likelihood(answers))[answers.pair]
         # Expected number of answers of each reviewer, by answer and true label.
         counts = np.zeros((known.size, 3, 3))
-        np.add.at(counts, (answers.reviewer, answers.label + 1), proba)
+        np.add.at(counts, (own, answers.label + 1), proba)
         last, judged = judged, Reviewers(*np.where(free, _rates(counts), start))
         if np.abs(np.subtract(judged, last)).max() < _STILL:
             break
-    return judged
+    # What the answers of each answer's reviewer about other pairs show.
+    at = np.unique(answers.pair * known.size + own, return_inverse=True)[1]
+    here = np.zeros((len(answers), 3, 3))
+    np.add.at(here, (at, answers.label + 1), proba)
+    rates = np.where(free[own], _rates(counts[own] - here[at]), np.take(start, own, 1))
+    elsewhere = Reviewers(*rates).likelihood(
+        replace(answers, reviewer=np.arange(at.size))
+    )
+    first = answers.label[answers.pair_start[:-1]][answers.pair]
+    disputed = np.bincount(answers.pair, answers.label != first)[:, None] > 0
+    return judged, np.where(disputed, elsewhere, judged.likelihood(answers))
 
 
 def _rates(counts: FloatArray) -> FloatArray:
@@ -191,8 +205,9 @@ class Contradiction:
     ----------
     kind : {"changed", "conflict", "cycle", "improbable"}
         "changed": one reviewer gave different answers about a pair; "conflict": several
-        reviewers did; "cycle": orders and ties lead back to where they started;
-        "improbable": an answer has a probability below .05, given all answers.
+        reviewers did; "cycle": orders and ties between at least three items lead back
+        to where they started; "improbable": an answer has a probability below .05,
+        given all answers.
     qid : object
     answers : tuple of int
         Rows of the table of answers.
@@ -243,10 +258,11 @@ def find_contradictions(
         better, worse, order = _groups(answers, part)
         # A group with an order inside is a cycle, the ties that connect it included.
         within = better == worse
-        cycles = [
-            within & (better == group) for group in np.unique(better[within & order])
-        ]
-        found += [("cycle", query, row[cycle]) for cycle in cycles]
+        for group in np.unique(better[within & order]):
+            cycle = within & (better == group)
+            # Answers about one pair alone are a conflict, or changed.
+            if np.unique(answers.pair[part][cycle]).size > 2:
+                found.append(("cycle", query, row[cycle]))
     proba = label_proba[answers.pair, answers.label + 1]
     improbable = np.flatnonzero(proba < _IMPROBABLE)
     found += [("improbable", answers.query[k], answers.row[[k]]) for k in improbable]

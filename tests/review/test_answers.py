@@ -377,6 +377,10 @@ def test_numbers_that_may_mean_two_things_name_the_remedy(some):
         ("nurse", r"\['nurse'\]\. Those that are read: .* reviewer"),
         ("Reviewer", "Is 'Reviewer' 'reviewer'"),
         ("timestamp", "Is 'timestamp' 'time'"),
+        *[
+            (name, rf"\['{name}'\]\. Those")
+            for name in ("weight", "p", "probability", "confidence", "sure")
+        ],
     ],
 )
 def test_columns_that_are_not_read_are_named(name, said):

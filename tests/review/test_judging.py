@@ -92,7 +92,7 @@ def flat(likelihood):
 
 def test_rates_are_found_from_answers_alone():
     rates = {"a": (0.05, 0.05), "b": (0.3, 0.3), "c": (0.1, 0.6), "d": (0.4, 0.05)}
-    found = judge_reviewers(simulate(3000, rates, 0.2), np.full(4, np.nan), flat)
+    found, _ = judge_reviewers(simulate(3000, rates, 0.2), np.full(4, np.nan), flat)
     order, tie = np.array([*rates.values()]).T
     close = {"rtol": 0, "atol": 0.03}
     np.testing.assert_allclose(found.turned + found.missed, order, **close)
@@ -102,9 +102,10 @@ def test_rates_are_found_from_answers_alone():
 
 def test_known_rates_are_kept():
     answers = simulate(300, {"a": (0.05, 0.05), "b": (0.3, 0.3)})
-    all_known = judge_reviewers(answers, np.full(2, 0.1), flat)
+    all_known, likelihood = judge_reviewers(answers, np.full(2, 0.1), flat)
+    np.testing.assert_array_equal(likelihood, all_known.likelihood(answers))
     np.testing.assert_array_equal(all_known, [[0.1, 0.1], [0.1, 0.1], [0.2, 0.2]])
-    gold = judge_reviewers(answers, np.array([0.0, np.nan]), flat)
+    gold, _ = judge_reviewers(answers, np.array([0.0, np.nan]), flat)
     assert gold.turned[0] == gold.split[0] == 0
     assert gold.turned[1] == pytest.approx(0.15, abs=0.05)
 
@@ -125,7 +126,7 @@ def test_nobody_is_believed_the_opposite_of_what_they_said():
     def proba(likelihood):
         return flat(likelihood * lopsided)
 
-    found = judge_reviewers(answers, np.full(2, np.nan), proba)
+    found, _ = judge_reviewers(answers, np.full(2, np.nan), proba)
     assert found.turned[1] <= (1 - found.missed[1]) / 2
     heard = found.answer_proba()
     assert (heard[:, 2, 2] >= heard[:, 0, 2] - 1e-12).all()
@@ -149,10 +150,52 @@ def test_rates_of_people_who_answered_and_who_have_not(given, names, rates, typi
 
 def test_who_says_little_is_typical():
     answers = simulate(1, {"a": (0.3, 0.3)})
-    found = judge_reviewers(answers, np.array([np.nan]), flat)
+    found, _ = judge_reviewers(answers, np.array([np.nan]), flat)
     assert found.turned[0] == pytest.approx(0.05, abs=0.02)
     none = take_answers(None, group_queries(None, 2), None)
-    assert judge_reviewers(none, np.empty(0), flat).turned.size == 0
+    assert judge_reviewers(none, np.empty(0), flat)[0].turned.size == 0
+
+
+def by_letters(said):
+    """Return answers such as "x0>1" of reviewers x and y about two queries."""
+    table = {
+        "left": [int(answer[1]) for answer in said],
+        "right": [int(answer[3]) for answer in said],
+        "label": [{">": "left", "=": "same", "<": "right"}[a[2]] for a in said],
+        "reviewer": [answer[0] for answer in said],
+    }
+    return take_answers(table, QUERIES, None)
+
+
+@pytest.mark.parametrize(
+    "said", [["x0>1", "y0<1"], ["x0>1", "y0=1"], ["x0>1", "x0<1"], ["x0<1", "y0=1"]]
+)
+def test_nobody_is_less_credible_for_what_the_model_believes(said):
+    answers = by_letters(said)
+    for model in ([0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.01, 0.01, 0.98]):
+        unknown = np.full(len(answers.reviewers), np.nan)
+        found, likelihood = judge_reviewers(
+            answers, unknown, lambda given, model=model: flat(given * np.array(model))
+        )
+        assert np.ptp(np.array(found)) > 0.01  # the estimates do follow the model
+        typical = Reviewers.of_error(np.full(unknown.size, 0.05)).likelihood(answers)
+        np.testing.assert_allclose(likelihood, typical, rtol=0, atol=1e-12)
+
+
+def test_answers_about_other_pairs_tell_who_is_credible():
+    # y contradicts what is known about four other pairs; both agree about the last one.
+    others = ["y0>2", "y0>3", "y1>2", "y1>3"]
+    answers = by_letters(["x0>1", "y0<1", "x4>5", "y4>5", *others])
+    told = np.full((answers.pair_start.size, 3), [0.2, 0.2, 0.6])[:-1]
+    told[1:5] = [1.0, 0.0, 0.0]
+    _, likelihood = judge_reviewers(answers, np.full(2, np.nan), lambda _: told)
+    # x answered about one other pair, y about five; 4 orders of y are reversed.
+    x = np.array([0.5 + 0.2, 0.5, 1 + 0.2]) / (10 + np.array([0.8, 0.8, 0.2]))
+    y = np.array([0.5 + 4.2, 0.5, 1 + 0.2]) / (10 + np.array([4.8, 4.8, 0.2]))
+    expected = [x[0] * (1 - y[0] - y[1]), x[2] * y[2] / 4, (1 - x[0] - x[1]) * y[0]]
+    np.testing.assert_allclose(
+        likelihood[0], np.array(expected) / max(expected), rtol=0, atol=1e-12
+    )
 
 
 def found(said, reviewers=None, proba=None):
@@ -192,11 +235,14 @@ def test_cycles_through_orders_and_ties(said, rows):
 
 
 def test_two_reviewers_and_one_who_changed():
-    assert found(["0>1", "1=0"], ["x", "y"]) == [
+    assert found(["0>1", "1=0"], ["x", "y"]) == [("conflict", "a", (0, 1))]
+    assert found(["4>5", "4=5"]) == [("changed", "b", (0, 1))]
+    # A tie with a third item adds no cycle; a way through three items is one.
+    assert found(["0>1", "1=0", "1=2"], ["x", "y", "y"]) == [("conflict", "a", (0, 1))]
+    assert found(["0>1", "1>0", "1>2", "2>0"], ["x", "y", "y", "y"]) == [
         ("conflict", "a", (0, 1)),
-        ("cycle", "a", (0, 1)),
+        ("cycle", "a", (0, 1, 2, 3)),
     ]
-    assert found(["4>5", "4=5"]) == [("changed", "b", (0, 1)), ("cycle", "b", (0, 1))]
 
 
 def test_a_contradiction_says_who_said_what():
@@ -206,7 +252,7 @@ def test_a_contradiction_says_who_said_what():
     table = [dict(zip(keys, row, strict=True)) for row in said]
     answers = take_answers([row | {"qid": "a"} for row in table], QUERIES, names)
     proba = np.full((1, 3), 1 / 3)
-    conflict, _ = find_contradictions(answers, QUERIES, proba)
+    (conflict,) = find_contradictions(answers, QUERIES, proba)
     assert list(conflict.said) == table
     assert str(conflict) == (
         "a, conflict: x: Ann or Bo? Ann (row 0); y: Bo or Ann? left (row 1)"
