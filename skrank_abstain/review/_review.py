@@ -57,8 +57,7 @@ from skrank_abstain.tie_models import expected_losses
 #: Probabilities of the two orders that are no further apart are equal.
 EQUAL = 1e-12
 #: Different answers about a pair are equally credible if no label makes them this many
-#: times as probable as another one. Half of it decided a quarter of the pairs of MQ2008
-#: about which two people of equal rates differed, most of them wrongly.
+#: times as probable as another one: estimated rates of equal people differ by chance.
 _MORE_CREDIBLE = 4.0
 #: Labels of at least this probability are known. Gold answers err in 1e-9 of the cases:
 #: two that contradict each other would leave no label possible.
