@@ -78,7 +78,7 @@ def compare(
     decides fewer pairs that differ at the same coverage, and has a lower discordance
     for that reason alone: the matched discordance compares the two where each decides
     the share ``coverage`` of the pairs that differ. The area under the risk-coverage
-    curve (AURC) does not depend on a coverage.
+    curve (AURC) depends neither on a coverage nor on what is accepted.
 
     Parameters
     ----------
@@ -227,6 +227,7 @@ def _curve(
     risk: Any = pairs.risk if pairs.distance is None else -pairs.distance
     if pairs.novel is not None:
         risk = np.where(pairs.novel, np.inf, risk)
+    by_risk = cumulate_queries(cost, risk, codes)
     # Groups, draws and people's answers decide pairs of higher risk than open ones.
     order = np.unique(risk, return_inverse=True)[1] + len(pairs) * pairs.abstained
     points = cumulate_queries(np.array([cost, wrong, differ]), order, codes)
@@ -247,7 +248,7 @@ def _curve(
                 false / decided,
                 decided / unlike[-1],
                 matched / (share * unlike[-1]),
-                area_of_prefixes(count, curves[0]),
+                area_of_prefixes(*by_risk(times)[:2]),
             )
 
     return measure

@@ -209,6 +209,7 @@ def test_two_sets_of_decisions_are_compared_by_what_they_accept(a, new):
         assert discordance == pytest.approx(wrong[kept & unlike].mean(), rel=1e-12)
         assert decided == pytest.approx(kept[unlike].mean(), rel=1e-12)
     assert found.risk.high < 0
+    assert found.aurc[2:] == (0, 0, 0, 1)  # the risks are the same
     # Among accepted pairs, and among the others, those of lowest risk come first.
     order = np.lexsort([pairs.risk, ~chosen])
     for coverage in (0.3, 0.9):
@@ -220,6 +221,19 @@ def test_two_sets_of_decisions_are_compared_by_what_they_accept(a, new):
             count, np.arange(len(pairs) + 1), np.append(0, cost[order].cumsum())
         )
         assert found.risk.b == pytest.approx(lost / count, rel=1e-12)
+
+
+def test_the_area_does_not_depend_on_a_coverage():
+    # Few scores: many pairs have the threshold's risk, and some of them are accepted.
+    data = make_ranking(n_queries=60, random_state=0)
+    X = np.round(data.data)
+    model = FirstColumn().fit(X, data.target)
+    ranker = BALToR(model, boundary="randomize", random_state=0)
+    ranker.fit(X, data.target, qid=data.qid)
+    new = make_ranking(n_queries=40, random_state=1)
+    args = (np.round(new.data), new.target)
+    found = compare(ranker, ranker.at_coverage(0.31), *args, qid=new.qid)
+    assert found.aurc[2:] == (0, 0, 0, 1)
 
 
 def test_one_query_has_no_interval(a, b, new):
