@@ -80,7 +80,7 @@ class RiskCoverageDisplay(Display):
     Attributes
     ----------
     line_ : matplotlib Line2D
-        The curve.
+        The curve, from coverage .01 on.
     band_ : matplotlib PolyCollection or None
         The band.
     reference_ : list of matplotlib Line2D
@@ -276,15 +276,17 @@ class RiskCoverageDisplay(Display):
         check_choice(kind, "kind", tuple(_Y_LABELS))
         # The axis names the loss of a risk, but has no room for a matrix.
         named = kind != "discordance" and "[" not in self.loss
-        facts = [] if named or not self.loss else [self.loss]
+        facts = [] if named or not self.loss else [f"loss {self.loss}"]
         # The area is that of the risk.
         if self.aurc is not None and kind != "discordance":
             facts.append(f"AURC = {self.aurc:.3f}")
         # With a point for each threshold, markers would hide the line.
         style: Any = {"marker": "none", "label": join_label(name, ", ".join(facts))}
-        values, drawn = self._values(kind), f"{kind} ({self.loss})"
-        drawn = kind if kind == "discordance" else drawn
-        self.line_ = draw_curve(self.ax_, self.coverage, values, style, kwargs, drawn)
+        drawn = kind if kind == "discordance" else f"{kind} ({self.loss})"
+        # The mean of the first few pairs jumps, and would stretch the axis.
+        seen = self.coverage >= _GRID[0]
+        curve = self.coverage[seen], self._values(kind)[seen]
+        self.line_ = draw_curve(self.ax_, *curve, style, kwargs, drawn)
         self.band_: Any = None
         if self.band is not None and kind != "discordance":
             at, *ends = self.band.T

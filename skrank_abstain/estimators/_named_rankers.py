@@ -565,7 +565,7 @@ n_features_in_, feature_names_in_
         UserWarning
             If nothing could be certified, the bound or ``delta`` promises nothing, or
             if, on the certification queries, the discordance (or risk) by pairs exceeds
-            that by queries by more than half, or the reverse, beyond chance (5 %).
+            the bound that is promised by queries, or the reverse.
         """
         return self._fit(X, y, qid, groups)
 

@@ -443,11 +443,13 @@ class Calibration(Value):
         totals = self.totals(region, self.items)
         return totals.accepted, totals.pairs
 
-    def group_counts(self) -> dict[Any, int]:
-        """Return the number of queries of each group; {None: all} without groups."""
+    def group_counts(self, some: IntArray | None = None) -> dict[Any, int]:
+        """Return the number of (some) queries of each group; by None without groups."""
         if self.groups is None:
-            return {None: self.items.n_queries}
-        return {name: count for name, count in self.groups.counts().items() if count}
+            return {None: self.items.n_queries if some is None else some.size}
+        every = self.groups.counts()
+        found = every if some is None else self.groups.take(some).counts()
+        return {name: found[name] for name, count in every.items() if count}
 
     def loss_tables(
         self, margin_of: float | None = None, most: float | None = None

@@ -27,7 +27,6 @@ from skrank_abstain.concentration import (
     check_chance,
     choose_start,
     hierarchical_quantile,
-    ratio_difference,
 )
 from skrank_abstain.selection._calibration import (
     FEWEST_QUERIES,
@@ -39,14 +38,13 @@ from skrank_abstain.selection._calibration import (
 )
 from skrank_abstain.selection._engine import Region, at_thresholds, cells_of
 
-#: `fit` warns where one of the two weightings exceeds the other by more than this.
-_MOST_EXCESS = 0.5
+#: A coverage is set to its bound: the other weighting falls below it by chance. `fit`
+#: warns where it falls short by more than this.
+_MOST_SHORT = 0.05
 #: A bound above this share of what a coin has is as good as none.
 _NEAR_COIN = 0.9
-#: Level at which the difference must not be chance.
-_LEVEL = 0.05
-#: A ratio by query and by pair, and whether they differ: see `both_ways`.
-BothWays: TypeAlias = tuple[float, float, bool]
+#: A ratio, each query and each pair counting alike: see `both_ways`.
+BothWays: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -240,7 +238,7 @@ class GuaranteedCoverage(Rule):
 
     def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
         found = self._on_calibration(calibration, region)
-        warn_of_difference("coverage", self.weighting, found)
+        warn_of_other(Bound("coverage", self.coverage, self.weighting), found)
 
     def _on_calibration(self, calibration: Calibration, region: Region) -> BothWays:
         """Return the coverage of the calibration pairs."""
@@ -249,7 +247,7 @@ class GuaranteedCoverage(Rule):
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
         region = calibration.engine.below(threshold)
-        by_query, by_pair, _ = self._on_calibration(calibration, region)
+        by_query, by_pair = self._on_calibration(calibration, region)
         promised = (
             "A random pair of a new query is decided with a probability of at least "
             f"{self.coverage:g}, each query counting alike"
@@ -418,8 +416,12 @@ class CertifiedRisk(Rule):
         )
         if found is not None:
             return calibration.engine.below(float(thresholds[found]), margin_of)
-        counts = calibration.group_counts()
-        besides = ""
+        some, on, besides = order, f"{order.size} queries", ""
+        if self.bound == "discordance":
+            # A query of ties alone is evidence of nothing.
+            some = np.flatnonzero(rest[0][:, -1])
+            on = f"{some.size} queries with pairs that differ, of {on}"
+        counts = calibration.group_counts(some)
         if self.bound == "loss" and np.array_equal(calibration.loss, ZERO_ONE_LOSS):
             besides = " If only a wrong order is an error, pass loss='misranking'."
         if most is not None:
@@ -432,8 +434,7 @@ class CertifiedRisk(Rule):
         )
         warn_user(
             f"No threshold could be certified for max_risk={self.max_risk:g} at "
-            f"delta={self.delta:g} on {order.size} queries: every pair is abstained "
-            f"on. {hint}"
+            f"delta={self.delta:g} on {on}: every pair is abstained on. {hint}"
         )
         return calibration.engine.below(-np.inf, margin_of)
 
@@ -465,7 +466,7 @@ class CertifiedRisk(Rule):
 
     def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
         found = self._on_calibration(calibration, region)
-        warn_of_difference(self._what, self.weighting, found)
+        warn_of_other(Bound(self._what, self.max_risk, self.weighting), found)
 
     def _on_calibration(self, calibration: Calibration, region: Region) -> BothWays:
         """Return the risk of the certification pairs that the bound is about."""
@@ -497,7 +498,7 @@ class CertifiedRisk(Rule):
             done = f"no threshold was certified for a {what} of {bound}"
             return RuleText(done, nothing + tested)
         region = calibration.engine.below(threshold, self._margin_of)
-        by_query, by_pair, _ = self._on_calibration(calibration, region)
+        by_query, by_pair = self._on_calibration(calibration, region)
         meaning = (
             f"Of the decided pairs that differ, at most {100 * self.max_risk:g} % are "
             "in the wrong order (the discordance; a coin: 50 %)"
@@ -585,42 +586,36 @@ def both_ways(part: FloatArray, whole: FloatArray, pairs: FloatArray) -> BothWay
     -------
     by_query, by_pair : float
         NaN where the wholes sum to zero.
-    differ : bool
-        Whether one exceeds the other by more than half, and not by chance (5 %).
     """
     some = pairs > 0
     part, whole, pairs = part[some], whole[some], pairs[some]
-    by_query, by_pair = np.nan, np.nan
-    if whole.sum() > 0:
-        by_query = float((part / pairs).sum() / (whole / pairs).sum())
-        by_pair = float(part.sum() / whole.sum())
-    low, high = sorted([by_query, by_pair])
-    differ = high > (1 + _MOST_EXCESS) * low
-    if differ:
-        test = ratio_difference(part, whole, part / pairs, whole / pairs)
-        differ = test.pvalue <= _LEVEL
-    return by_query, by_pair, differ
+    if not whole.sum() > 0:
+        return np.nan, np.nan
+    by_query = float((part / pairs).sum() / (whole / pairs).sum())
+    return by_query, float(part.sum() / whole.sum())
 
 
-def warn_of_difference(what: str, weighting: str, found: BothWays) -> None:
-    """Warn where the weightings differ by more than half.
+def warn_of_other(bound: Bound, found: BothWays) -> None:
+    """Warn where the weighting that is not promised breaks the bound.
 
     Parameters
     ----------
-    what : str
-        "discordance", "selective risk" or "coverage".
-    weighting : {"queries", "pairs"}
-        That of the promise.
-    found : tuple
-        As `both_ways` returns it.
+    bound : Bound
+        What is promised.
+    found : tuple of two float
+        The ratio on the calibration data, as `both_ways` returns it.
     """
-    by_query, by_pair, differ = found
-    if differ:
-        by_pairs = weighting == "pairs"
-        one, other = ("pair", "queries") if by_pairs else ("query", "pairs")
+    kept, other, at = "query", "pair", "pairs"
+    promised, ratio = found
+    if bound.weighting == "pairs":
+        kept, other, at = "pair", "query", "queries"
+        ratio, promised = found
+    side, excess = "above", ratio - bound.limit
+    if bound.what == "coverage":
+        side, excess = "below", bound.limit - ratio - _MOST_SHORT
+    if excess > 0:
         warn_user(
-            f"On the calibration data the {what} is {by_query:.3f}, each query "
-            f"counting alike, and {by_pair:.3f}, each pair counting alike: query size "
-            f"goes with it. The promise counts each {one} alike (weighting="
-            f"{weighting!r}); for a promise about {other} see weighting={other!r}."
+            f"On the calibration data the {bound.what} by {other} is {ratio:.4f}, "
+            f"{side} the bound of {bound.limit:g}, which is promised by {kept}: there "
+            f"it is {promised:.4f}. For a promise by {other} see weighting={at!r}."
         )

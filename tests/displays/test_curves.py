@@ -31,6 +31,23 @@ def test_curve_is_that_of_the_metric():
     assert "mean misranking loss" in display.ax_.get_ylabel()
 
 
+@pytest.mark.parametrize("kind", ["risk", "accuracy", "discordance"])
+def test_the_first_few_pairs_do_not_stretch_the_axis(kind):
+    # The first of 1000 pairs is wrong, and one in ten of the others.
+    wrong = np.arange(1000) % 10 == 0
+    display = RiskCoverageDisplay.from_predictions(
+        np.where(wrong, -1, 1), np.ones(1000, int), np.arange(1000), kind=kind
+    )
+    assert display.selective_risk[0] == 1
+    assert display.coverage.size == 1000
+    coverage, drawn = display.line_.get_data()
+    assert coverage[0] == 0.01
+    assert coverage.size == 991
+    assert abs(drawn - (0.9 if kind == "accuracy" else 0.1)).max() == pytest.approx(
+        2 / 11 - 0.1
+    )
+
+
 def test_accuracy_is_one_minus_risk():
     display = RiskCoverageDisplay.from_predictions(
         TRUTH, GUESS, RISK, loss="zero_one", kind="accuracy"
@@ -141,7 +158,7 @@ def test_wrong_orders_of_rankers_of_two_losses_share_axes():
         TRUTH, GUESS, RISK, kind="discordance", loss="zero_one", name="b", ax=first.ax_
     )
     names = [text.get_text() for text in first.ax_.get_legend().get_texts()]
-    assert names == ["a (misranking)", "b (zero_one)"]
+    assert names == ["a (loss misranking)", "b (loss zero_one)"]
 
 
 def test_band_of_pairs_is_the_interval_of_a_ratio_at_each_threshold():

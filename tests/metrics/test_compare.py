@@ -49,6 +49,13 @@ def pairs_of(pipeline, data):
     return pipeline[-1].predict_pairs(pipeline[:-1].transform(data.data), qid=data.qid)
 
 
+QUANTITIES = ("risk", "discordance", "unlike_coverage", "matched_discordance", "aurc")
+
+
+def quantities(found):
+    return [getattr(found, name) for name in QUANTITIES]
+
+
 MISRANKING = np.array([[0, 0, 1], [1, 0, 1], [1, 0, 0]])
 
 
@@ -68,15 +75,22 @@ def test_numbers_are_those_of_the_pairs(a, b, new):
         assert getattr(found.risk, name) == pytest.approx(risk, rel=1e-12)
         wrong = (label == -true)[true != 0].mean()
         assert getattr(found.discordance, name) == pytest.approx(wrong, rel=1e-12)
-    for each in (found.risk, found.discordance, found.aurc):
+        decided = np.count_nonzero(true) / np.count_nonzero(truth)
+        assert getattr(found.unlike_coverage, name) == pytest.approx(decided, rel=1e-12)
+        # Of the pairs that differ, the same share is decided in order of their risk.
+        unlike = np.flatnonzero(truth)[np.argsort(pairs.risk[truth != 0])]
+        count = found.coverage * unlike.size
+        wrong = np.append(0, np.cumsum(pairs.label[unlike] == -truth[unlike]))
+        wrong = np.interp(count, np.arange(wrong.size), wrong) / count
+        matched = getattr(found.matched_discordance, name)
+        assert matched == pytest.approx(wrong, rel=1e-12)
+    for each in quantities(found):
         assert each.difference == each.a - each.b
         assert each.low < each.difference < each.high
         assert (each.pvalue < 0.05) == (not each.low <= 0 <= each.high)
     frame = found.to_frame()
-    assert list(frame["quantity"]) == ["risk", "discordance", "aurc"]
-    assert frame["pvalue"].tolist() == [
-        each.pvalue for each in (found.risk, found.discordance, found.aurc)
-    ]
+    assert list(frame["quantity"]) == list(QUANTITIES)
+    assert frame["pvalue"].tolist() == [each.pvalue for each in quantities(found)]
 
 
 def test_decisions_are_compared_like_the_rankers_that_made_them(a, b, new):
@@ -144,8 +158,82 @@ def test_equal_risks_count_in_random_order():
 
 def test_a_ranker_equals_itself(a, new):
     found = compare(a, a, **items(new))
-    for each in (found.risk, found.discordance, found.aurc):
+    for each in quantities(found):
         assert each[2:] == (0, 0, 0, 1)
+
+
+def test_whoever_decides_ties_first_decides_fewer_pairs_that_differ():
+    # One query: two pairs differ, the first in the right order; two are ties.
+    left, right = np.array([0, 2, 4, 6]), np.array([1, 3, 5, 7])
+    y = [1, 0, 0, 1, 0, 0, 0, 0]
+    every = np.ones(4, bool)
+    ties_first = PairDecisions(
+        *(left, right, np.ones(4), np.ones(4, int)),
+        accepted=every,
+        risk=np.array([0.3, 0.4, 0.1, 0.2]),
+    )
+    ties_last = replace(ties_first, risk=np.array([0.1, 0.2, 0.3, 0.4]))
+    found = compare(ties_first, ties_last, y=y, loss="misranking", coverage=0.75)
+    assert found.discordance[:3] == (0, 1 / 2, -1 / 2)
+    assert found.unlike_coverage[:3] == (1 / 2, 1, -1 / 2)
+    # Of the two pairs that differ both decide one and a half.
+    assert found.matched_discordance[:3] == (0.5 / 1.5, 0.5 / 1.5, 0)
+    found = compare(ties_first, ties_last, y=y, loss="misranking", coverage=1)
+    assert found.unlike_coverage[:3] == (1, 1, 0)
+    assert found.discordance[:3] == found.matched_discordance[:3] == (1 / 2, 1 / 2, 0)
+
+
+def test_where_no_pair_differs_only_the_loss_is_known(a, new):
+    found = compare(a, a, new.data, np.zeros(new.qid.size), qid=new.qid)
+    assert found.risk.a == found.aurc.a == 0
+    for each in (found.discordance, found.unlike_coverage, found.matched_discordance):
+        assert np.isnan(each).all()
+
+
+def test_two_sets_of_decisions_are_compared_by_what_they_accept(a, new):
+    pairs = pairs_of(a, new)
+    chosen = np.zeros(len(pairs), bool)
+    n_accepted = np.count_nonzero(pairs.accepted)
+    chosen[np.random.default_rng(0).permutation(len(pairs))[:n_accepted]] = True
+    other = replace(pairs, accepted=chosen)
+    found = compare(pairs, other, y=new.target, loss="misranking")
+    assert found.coverage == pairs.coverage == other.coverage
+    truth = pair_labels(new.target, pairs.left, pairs.right)
+    cost = MISRANKING[pairs.label + 1, truth + 1]
+    wrong, unlike = pairs.label == -truth, truth != 0
+    for name, kept in (("a", pairs.accepted), ("b", chosen)):
+        risk, discordance, decided, *_ = (
+            getattr(each, name) for each in quantities(found)
+        )
+        assert risk == pytest.approx(cost[kept].mean(), rel=1e-12)
+        assert discordance == pytest.approx(wrong[kept & unlike].mean(), rel=1e-12)
+        assert decided == pytest.approx(kept[unlike].mean(), rel=1e-12)
+    assert found.risk.high < 0
+    assert found.aurc[2:] == (0, 0, 0, 1)  # the risks are the same
+    # Among accepted pairs, and among the others, those of lowest risk come first.
+    order = np.lexsort([pairs.risk, ~chosen])
+    for coverage in (0.3, 0.9):
+        found = compare(
+            pairs, other, y=new.target, loss="misranking", coverage=coverage
+        )
+        count = coverage * len(pairs)
+        lost = np.interp(
+            count, np.arange(len(pairs) + 1), np.append(0, cost[order].cumsum())
+        )
+        assert found.risk.b == pytest.approx(lost / count, rel=1e-12)
+
+
+def test_the_area_does_not_depend_on_a_coverage():
+    # Few scores: many pairs have the threshold's risk, and some of them are accepted.
+    data = make_ranking(n_queries=60, random_state=0)
+    X = np.round(data.data)
+    model = FirstColumn().fit(X, data.target)
+    ranker = BALToR(model, boundary="randomize", random_state=0)
+    ranker.fit(X, data.target, qid=data.qid)
+    new = make_ranking(n_queries=40, random_state=1)
+    args = (np.round(new.data), new.target)
+    found = compare(ranker, ranker.at_coverage(0.31), *args, qid=new.qid)
+    assert found.aurc[2:] == (0, 0, 0, 1)
 
 
 def test_one_query_has_no_interval(a, b, new):
@@ -248,7 +336,7 @@ def covered(n_draws, n_queries, quantity):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("quantity", ["risk", "discordance", "aurc"])
+@pytest.mark.parametrize("quantity", QUANTITIES)
 def test_the_interval_holds_no_difference_of_equal_rankers(quantity):
     # At .95 the standard error of 200 draws is .015.
     assert covered(200, 60, quantity) >= 0.92

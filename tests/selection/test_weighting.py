@@ -14,11 +14,13 @@ from skrank_abstain import BALToR, RiskControlledRanker, SelectiveRanker
 from skrank_abstain.concentration import certify_risk, choose_start
 from skrank_abstain.pairs import Scores, group_queries
 from skrank_abstain.selection import (
+    Bound,
     CertifiedRisk,
     GuaranteedCoverage,
     at_thresholds,
     fit_calibration,
 )
+from skrank_abstain.selection._rules import warn_of_other
 from skrank_abstain.tie_models import BradleyTerry
 
 MISRANKING = np.array([[0.0, 0, 1], [1, 0, 1], [1, 0, 0]])
@@ -57,14 +59,11 @@ def calibration():
     )
 
 
-def both(totals):
-    """Return the selective risk by query and by pair, from the definitions."""
-    some = totals.pairs > 0
-    pairs = totals.pairs[some]
-    by_query = (totals.loss[some] / pairs).mean() / (
-        totals.accepted[some] / pairs
-    ).mean()
-    return by_query, totals.loss.sum() / totals.accepted.sum()
+def both(part, whole, pairs):
+    """Return a ratio by query and by pair, from the definitions."""
+    some = pairs > 0
+    shares = [(each[some] / pairs[some]).mean() for each in (part, whole)]
+    return shares[0] / shares[1], part.sum() / whole.sum()
 
 
 def test_pairs_are_certified_by_weighted_queries(calibration):
@@ -194,24 +193,69 @@ def test_a_plain_quantile_has_no_weighting():
         ranker.fit([[0.0], [1.0]], [0, 1], qid=0)
 
 
-@pytest.mark.parametrize("weighting", ["queries", "pairs"])
-def test_fit_warns_where_the_risks_differ_by_more_than_half(weighting):
-    largest = LARGEST if weighting == "pairs" else None
-    rule = CertifiedRisk(0.25, bound="loss", weighting=weighting, largest_query=largest)
-    with pytest.warns(UserWarning, match="the selective risk is .* each query") as seen:
-        ranker = fitted(rule)
+@pytest.mark.parametrize("bound", ["loss", "discordance"])
+def test_fit_warns_where_the_bound_is_broken_by_pair(bound):
+    with pytest.warns(UserWarning, match=r"\bby pair is .*, above") as seen:
+        ranker = fitted(CertifiedRisk(0.25, bound=bound))
     totals = totals_of(
         ranker._calibration.engine, ranker._region, ranker._calibration.items, None
     )
-    by_query, by_pair = both(totals)
-    assert by_pair > 1.5 * by_query
+    what = "selective risk" if bound == "loss" else "discordance"
+    wrong, decided, pairs = totals.loss, totals.accepted, totals.pairs
+    if bound == "discordance":
+        wrong, decided = totals.discordant, totals.unlike
+        pairs = totals.pairs - totals.tied
+    by_query, by_pair = both(wrong, decided, pairs)
+    assert by_query <= 0.25 < by_pair
     text = str(seen[0].message)
-    assert f"is {by_query:.3f}, each query counting alike, and {by_pair:.3f}" in text
-    promised = str(ranker.report(np.zeros((4, 1)), qid=0))
-    assert f"was {by_query:.4f}, each query" in promised
-    assert f"and {by_pair:.4f}, each pair counting alike" in promised
-    alike = "query" if weighting == "queries" else "pair"
-    assert f"each {alike} counting alike" in promised
+    assert text == (
+        f"On the calibration data the {what} by pair is {by_pair:.4f}, above the bound "
+        f"of 0.25, which is promised by query: there it is {by_query:.4f}. For a "
+        "promise by pair see weighting='pairs'."
+    )
+    page = str(ranker.report(np.zeros((4, 1)), qid=0))
+    assert f"was {by_query:.4f}, each query" in page
+    assert f"and {by_pair:.4f}, each pair counting alike" in page
+    assert f"- {text}" in page.split("## Warnings")[1]
+
+
+def test_a_tenth_of_large_queries_breaks_the_bound_by_pair():
+    # One query in ten has 20 items and is ordered badly; these have most of the
+    # pairs. The others have 5 items and are ordered well.
+    rng = np.random.default_rng(0)
+    size = np.where(rng.random(400) < 0.1, 20, 5)
+    qid = np.repeat(np.arange(400), size)
+    y = rng.normal(size=qid.size)
+    noise = np.where(size == 20, 4.0, 0.4)[qid]
+    X = (y + noise * rng.normal(size=qid.size))[:, None]
+    ranker = RiskControlledRanker(FirstColumn().fit(X, y), random_state=0)
+    y = np.round(y)
+    with pytest.warns(UserWarning, match=r"discordance by pair is 0\.3\d*, above"):
+        ranker.fit(X, y, qid=qid)
+    assert ranker.certified_
+
+
+@pytest.mark.parametrize(
+    ("bound", "found", "said"),
+    [
+        (Bound("discordance", 0.3, "queries"), (0.2, 0.3), None),
+        (Bound("discordance", 0.3, "queries"), (0.2, 0.31), "by pair is 0.3100, above"),
+        (Bound("discordance", 0.3, "pairs"), (0.2, 0.31), None),
+        (Bound("discordance", 0.3, "pairs"), (0.31, 0.2), "by query is 0.3100, above"),
+        (Bound("coverage", 0.7, "queries"), (0.71, 0.66), None),
+        (Bound("coverage", 0.7, "queries"), (0.71, 0.64), "by pair is 0.6400, below"),
+        (Bound("coverage", 0.7, "pairs"), (0.64, 0.71), "by query is 0.6400, below"),
+        (Bound("coverage", 0.7, "pairs"), (0.9, 0.71), None),
+        (Bound("discordance", 0.3, "queries"), (np.nan, np.nan), None),
+    ],
+)
+def test_the_other_weighting_is_held_against_the_bound(bound, found, said):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        warn_of_other(bound, found)
+    texts = [str(each.message) for each in seen]
+    assert len(texts) == (said is not None)
+    assert all(said in text for text in texts)
 
 
 def test_fit_says_nothing_where_they_agree():

@@ -1,6 +1,7 @@
 """The discordance that is certified: definition, words, and worlds that break it."""
 
 import importlib
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -137,6 +138,29 @@ def test_a_bound_on_the_loss_that_a_coin_keeps_warns(model, data):
         fit(RiskControlledRanker(model, max_risk=coin - 0.03, **loss), data)
     with pytest.warns(UserWarning, match=r"discordance of 0\.5\. Pass a lower"):
         fit(RiskControlledRanker(model, max_risk=0.5, random_state=0), data)
+
+
+def test_queries_of_ties_alone_do_not_count_as_evidence():
+    # Every third of 180 queries has pairs that differ, and all are in the right order.
+    qid = np.repeat(np.arange(180), 5)
+    y = np.tile(np.arange(5.0), 180) * (qid % 3 == 0)
+    X = y[:, None] + np.random.default_rng(0).uniform(0, 0.1, (qid.size, 1))
+    model = FirstColumn().fit(X, y)
+    ranker = RiskControlledRanker(model, max_risk=0.02, random_state=0)
+    with pytest.warns(UserWarning, match="No threshold could be certified") as seen:
+        ranker.fit(X, y, qid=qid)
+    totals = ranker.evaluate(X, y, qid=qid)
+    assert np.count_nonzero(totals.pairs > totals.tied) == 60
+    (text,) = (str(each.message) for each in seen)
+    counts = re.search(
+        r"on (\d+) queries with pairs that differ, of (\d+) queries", text
+    )
+    differ, every = map(int, counts.groups())
+    assert every == ranker.n_queries_
+    assert every / 4 < differ < every / 2
+    # (1 - .02)**114 <= .1: all queries would do, those with evidence do not.
+    assert differ < 114 < every
+    assert "Even without a single error this takes 114 certification queries" in text
 
 
 def test_a_delta_of_a_half_warns_in_the_report_too(model, data):

@@ -169,6 +169,7 @@ def test_query_in_a_column(named, model, data):
         by_column.fit(table, y, qid=qid)
 
 
+@pytest.mark.filterwarnings("ignore:On the calibration data the selective risk by pair")
 @pytest.mark.parametrize(
     "tie_model",
     [
