@@ -93,9 +93,8 @@ for name, coverage, orders, wrong, _, ties, top in rows:
 # ``"misranking"``: at as many orders it has the fewest wrong ones. Compare its half of
 # the pairs with the 70 % of ``"zero_one"``, which are fewer orders. Who wants to know
 # which items are equal takes ``"zero_one"``, who wants most of the first places filled
-# ``"clear_order"``: they are as right as those by score alone.
-# ``examples/programs/losses.py`` measures this on real collections, :doc:`../which_loss`
-# has the figures.
+# ``"clear_order"``: they are as right as those by score alone. On real collections
+# ``examples/programs/losses.py`` measures this; :doc:`../which_loss` has the figures.
 figure, axes = plt.subplots(figsize=(6.5, 4.8), layout="constrained")
 labels = [f"{name}, {coverage:.0%}" for name, coverage, *_ in rows]
 orders, wrong, equal, ties = np.array([row[2:6] for row in rows]).T
