@@ -38,6 +38,7 @@ from skrank_abstain.intake import (
     hash_rows,
     take_labelled_rows,
     train_and_score,
+    warn_of_seen,
 )
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import (
@@ -304,6 +305,11 @@ class PairDecider(ModelWrapper):
         ValueError
             If ``groups`` come with ``pairs``.
 
+        Warns
+        -----
+        UserWarning
+            If items have the features of items that ``fit`` got.
+
         Notes
         -----
         Without ``pairs`` O(n log n): none is formed where acceptance depends on the
@@ -315,6 +321,7 @@ class PairDecider(ModelWrapper):
                 "groups must be None with pairs, got both: evaluate group by group."
             )
         decision, items = self._decision(X, qid, needs_qid=True)
+        warn_of_seen(self, lambda X: hash_rows(model_columns(self, X)), X)
         relevance = check_relevance(y, items.value.size)
         weight = check_sample_weight(sample_weight, items.value.size)
         if pairs is None:
