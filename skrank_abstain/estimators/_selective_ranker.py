@@ -678,30 +678,26 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         >>> np.nanmean(found, axis=1).round(2)
         array([0.9 , 0.42])
         """
-        check_row_order(X, y=y, qid=qid)
-        items = self._scored(X, qid, needs_qid=True)
-        relevance = check_relevance(y, items.value.size)
-        places = self._places(items, confidence)
-        return place_results(places, replace(items, y=relevance).ascending)
+        items = self._labelled_items(X, y, qid)
+        return place_results(self._places(items, confidence), items.ascending)
 
     def _places(self, items: Scores, confidence: float | None) -> IntArray:
-        known = self._calibration
         if confidence is None:
-            return known.engine.ranks(self._region, items)
-        n = known.items.n_queries
+            return self._calibration.engine.ranks(self._region, items)
+        known = self._calibration.items
+        n = known.n_queries
         if self.n_folds_:
             needed = queries_for(confidence)
             size = max(0.25, np.ceil(100 * needed / n) / 100)
             way = f"Fit with calibration_size={size:g}"
-            if np.ceil(size * n) >= n:
-                way = f"No calibration_size does with {n} queries: fit with more"
+            if size > 0.5:
+                way = f"Half of {n} are too few: lower it, fit with {2 * needed}"
             raise ValueError(
                 f"confidence must be None after a fit with {self.n_folds_} folds, got "
                 f"{confidence!r}: its promise takes {needed} queries that no model has "
                 f"seen. {way}, or pass a fitted ranker."
             )
-        shares = place_shares(known.items)
-        return confident_places(shares, n, items.ascending, confidence)
+        return confident_places(place_shares(known), n, items.ascending, confidence)
 
     def preference_graph(self, X: Any, *, qid: Any = None) -> csr_array:
         """Return the accepted orders without those that follow from others.

@@ -206,7 +206,7 @@ def test_places_with_a_confidence_are_refused(data):
     assert ranker.rank_intervals(data.data, qid=data.qid, confidence=0.7).size
 
 
-@pytest.mark.parametrize(("n", "confidence"), [(24, 0.9), (21, 0.9), (60, 0.7)])
+@pytest.mark.parametrize(("n", "confidence"), [(18, 0.9), (21, 0.9), (60, 0.7)])
 def test_the_calibration_size_that_the_message_names_suffices(n, confidence):
     data = make_ranking(n, random_state=0)
     with pytest.raises(ValueError, match=r"promise takes \d+ queries") as caught:
@@ -218,11 +218,11 @@ def test_the_calibration_size_that_the_message_names_suffices(n, confidence):
     assert len(ranker.ranking(data.data, qid=data.qid, confidence=confidence))
 
 
-@pytest.mark.parametrize("n", [8, 9])
-def test_where_no_calibration_size_suffices_the_message_says_so(n):
+@pytest.mark.parametrize("n", [9, 17])
+def test_half_of_few_queries_is_the_most_that_the_message_sets_aside(n):
     data = make_ranking(n, random_state=0)
     with pytest.raises(
-        ValueError, match=f"takes 9 queries .* No calibration_size does with {n} quer"
+        ValueError, match=f"takes 9 queries .* Half of {n} are too few.* fit with 18,"
     ):
         fitted(data).ranking(data.data, qid=data.qid, confidence=0.9)
     with pytest.raises(ValueError, match=r"confidence must be in \(0, 1\), got 1"):
