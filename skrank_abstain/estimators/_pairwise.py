@@ -118,8 +118,8 @@ class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
     n_queries_, n_pairs_ : int
         Queries and pairs that set the threshold. Without ``qid`` each pair is a query
         of its own.
-    estimator_, tie_model_, threshold_, coverage_, coverage_interval_, prefit_, \
-n_folds_, n_features_in_, feature_names_in_
+    estimator_, tie_model_, threshold_, coverage_, coverage_interval_, \
+calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         As in :class:`BALToR`.
 
     See Also

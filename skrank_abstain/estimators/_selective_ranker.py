@@ -361,8 +361,9 @@ relevance_bins, qid_col, random_state, verbose
         Accepted pairs have a conditional risk of at most this.
     coverage_ : float
         Share of the pairs that set the threshold that are accepted.
-    estimator_, tie_model_, coverage_interval_, highest_coverage_, prefit_, \
-n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
+    estimator_, tie_model_, coverage_interval_, calibration_totals_, \
+highest_coverage_, prefit_, n_folds_, n_queries_, n_pairs_, n_features_in_, \
+feature_names_in_
         As in :class:`BALToR`.
 
     Examples
