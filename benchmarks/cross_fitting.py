@@ -3,6 +3,7 @@
     python benchmarks/cross_fitting.py --data MQ2008 OHSUMED --labels emotions yeast
     python benchmarks/cross_fitting.py            # triage and simulated; minutes
     python benchmarks/cross_fitting.py --smoke    # seconds
+    python benchmarks/cross_fitting.py --own      # what `calibration_totals_` says
 
 Some queries of a collection train and calibrate, the others measure. A folder of
 FoldN gives the queries of ``train.txt`` and ``vali.txt`` of its first fold; a folder of
@@ -17,6 +18,7 @@ import warnings
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,43 @@ def worlds(
         model = ThresholdDecompositionRanker(LogisticRegression(max_iter=1000))
         pool = (scale(found.data), found.target, None)
         yield f"{folder.name}, 100", model, partial(drawn, pool, 100)
+
+
+def patients(n_queries: int, seed: int) -> tuple[Part, Part]:
+    """Return queries of eight patients, and 20 divisions of the others into such."""
+    known, random = load_triage(), np.random.default_rng(seed)
+    order = random.permutation(known.target.size)
+    mine, others = order[: 8 * n_queries], order[8 * n_queries :]
+    whole = others.size // 8 * 8
+    new = np.concatenate([random.permutation(others)[:whole] for _ in range(20)])
+    parts = [
+        (known.data[at], known.target[at], np.arange(at.size) // 8)
+        for at in (mine, new)
+    ]
+    return parts[0], parts[1]
+
+
+def print_own(draws: range, quiet: bool) -> None:
+    """Print the wrong orders that rankers know of, and those of new queries."""
+    small = booster(n_estimators=30, min_child_samples=5)
+    tiny = booster(n_estimators=40, learning_rate=0.05, num_leaves=5)
+    kinds = [("simulated", simulated, n, small) for n in (12, 25, 50)]
+    kinds += [("triage", patients, n, tiny) for n in (12, 25)]
+    print("| queries of 8 | model | said | new | off by | interval holds |")
+    print("|---" * 6 + "|")
+    for (name, draw, n, lgbm), model in product(kinds, ("Ridge", "LightGBM")):
+        found = []
+        for seed in tqdm(draws, desc=f"{name}, {n}", disable=quiet):
+            (X, y, qid), (new, truth, days) = draw(n, seed)
+            ranker = BALToR(Ridge() if model == "Ridge" else lgbm, random_state=seed)
+            own = ranker.fit(X, y, qid=qid).calibration_totals_
+            true = ranker.evaluate(new, truth, qid=days).discordance_interval("pairs")
+            found.append([*own.discordance_interval("pairs"), true[0]])
+        said, low, high, right = np.array(found).T
+        off = np.sqrt(np.mean((said - right) ** 2))
+        holds = np.mean((low <= right) & (right <= high))
+        cells = [f"{each:.3f}" for each in (said.mean(), right.mean(), off, holds)]
+        print("|", " | ".join([f"{name}, {n}", model, *cells]), "|")
 
 
 def measured(
@@ -197,6 +236,7 @@ def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--loss", default="misranking")
     parser.add_argument("--tie-model", default="graded_relevance")
     parser.add_argument("--only", default="", help="worlds whose names begin with this")
+    parser.add_argument("--own", action="store_true", help="wrong orders said and true")
     parser.add_argument("--smoke", action="store_true", help="two draws of few worlds")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.add_argument("--out", type=Path, default=Path("out"))
@@ -206,6 +246,9 @@ def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
     common = {"loss": args.loss, "tie_model": args.tie_model}
     settings: dict[str, dict[str, Any]] = {"split": {"calibration_size": 0.25}}
     settings |= {f"cv={k}": {"cv": k} for k in args.folds}
+    if args.own:
+        print_own(range(2 if args.smoke else args.draws), args.quiet)
+        return []
     chosen = [w for w in worlds(args.data, args.labels) if w[0].startswith(args.only)]
     chosen = chosen[:1] + chosen[4:5] if args.smoke else chosen
     draws = range(2 if args.smoke else args.draws)

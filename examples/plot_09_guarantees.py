@@ -30,7 +30,7 @@ device = rng.choice(["worn", "usual", "new"], n_days)[day]
 quality = np.select([device == "worn", device == "usual"], [0.3, 1.0], 3.0)
 y = rng.normal(size=day.size)  # urgency
 X = (quality * y + rng.normal(size=day.size))[:, None]
-train, population = day < 200, day >= 200
+train = day < 200
 model = Ridge().fit(X[train], y[train])
 
 # %%
@@ -83,9 +83,10 @@ coverage = {name: [] for name in methods}
 for seed in range(30):
     drawn = np.random.default_rng(seed).choice(n_days - 200, 300, replace=False) + 200
     past = np.isin(day, drawn)
+    new = ~(train | past)
     for name, method in methods.items():
         ranker = method(past)
-        totals = ranker.evaluate(X[population], y[population], qid=day[population])
+        totals = ranker.evaluate(X[new], y[new], qid=day[new])
         risk[name].append(1 - totals.accuracy)
         coverage[name].append(totals.coverage)
 
@@ -117,7 +118,6 @@ figure.legend(loc="outside lower center", ncols=4, frameon=False)
 # kind of day, and that of the worn device shows what was not promised: the bound is
 # about all days together. Open *By group* below.
 # ``fit(..., groups=device)`` promises it for each device, or decides nothing.
-new = population & ~past
 page = ranker.report(X[new], y[new], qid=day[new], groups=device[new])
 plt.show()
 page

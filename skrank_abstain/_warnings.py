@@ -45,6 +45,11 @@ def heard() -> list[str]:
     return _LISTS.get()[-1] if _LISTS.get() else []
 
 
+def user_asks() -> bool:
+    """Whether the function before the caller was called by the user's own code."""
+    return not sys._getframe(3).f_code.co_filename.startswith(_BETWEEN)
+
+
 def require(library: str, what: str, install: str) -> Any:
     """Import an optional library, or say what needs it and how to install it.
 

@@ -767,8 +767,8 @@ def advise_on_certification(
     """
     name, count = min(counts.items(), key=lambda entry: entry[1])
     least = least_queries(max_risk, delta)
-    more = "Pass more labelled queries (a larger calibration_size or a fitted ranker "
-    more += "leaves more to certify), or "
+    more = "Pass more labelled queries, since those that train or fit a model certify "
+    more += "nothing (a larger calibration_size or a fitted ranker leaves more), or "
     if count < least:
         where = "" if name is None else f" in each group, and {name!r} has {count}"
         few = f"Even without a single error this takes {least} certification queries"

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:All pairs are tied:UserWarning",
     "ignore:The maximum-likelihood tie model:UserWarning",
     "ignore:The scores do not agree with relevance:UserWarning",
+    "ignore:All items of a query have the same score:UserWarning",
     "ignore:.* of the calibration pairs are accepted:UserWarning",
     "ignore:No threshold could be certified:UserWarning",
     "ignore:All items have the same relevance:UserWarning",

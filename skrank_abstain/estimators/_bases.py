@@ -565,6 +565,18 @@ class RuleThreshold(ModelWrapper):
         counts = self._calibration.accepted_by_query(self._region)
         return coverage_interval(*counts, seed=self._calibration.seed)
 
+    @property
+    def calibration_totals_(self) -> PairTotals:
+        """What happens to the pairs that set the threshold, as ``evaluate`` counts.
+
+        ``discordance_interval("pairs")`` estimates the wrong orders of new queries
+        without a test set, after folds as well: no model scored a query that trained
+        it. With 12 to 50 queries the 95 % interval holds the truth in about 90 of 100
+        simulations. Too good where a fitted model had seen the rows.
+        """
+        check_is_fitted(self, "threshold_")
+        return self._calibration.totals(self._region, self._calibration.items)
+
 
 def model_columns(ranker: Any, X: Any) -> Any:
     """Return X as the model sees it, without the columns of queries and of groups."""

@@ -127,6 +127,9 @@ default="misranking"
         Share of calibration pairs accepted.
     coverage_interval_ : ndarray of shape (2,), float64
         A 95 % interval for the coverage of as many new queries; computed on access.
+    calibration_totals_ : PairTotals
+        What happens to the calibration pairs, by query: wrong orders without a test
+        set.
     highest_coverage_ : float
         Largest share of the calibration pairs that can be accepted: 1 unless some have
         a novel item.
@@ -287,8 +290,9 @@ relevance_bins, qid_col, random_state, verbose
         ``cost``.
     coverage_ : float
         Share of calibration pairs accepted: the coverage that this cost buys.
-    estimator_, tie_model_, coverage_interval_, highest_coverage_, prefit_, \
-n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
+    estimator_, tie_model_, coverage_interval_, calibration_totals_, \
+highest_coverage_, prefit_, n_folds_, n_queries_, n_pairs_, n_features_in_, \
+feature_names_in_
         As in :class:`BALToR`.
 
     See Also
@@ -427,8 +431,8 @@ class RiskControlledRanker(SelectiveRanker):
     n_group_queries_ : dict
         Number of certification queries of each group; one entry, ``None``, if ``fit``
         got no groups.
-    estimator_, tie_model_, coverage_interval_, highest_coverage_, prefit_, \
-n_features_in_, feature_names_in_
+    estimator_, tie_model_, coverage_interval_, calibration_totals_, \
+highest_coverage_, prefit_, n_features_in_, feature_names_in_
         As in :class:`BALToR`.
 
     See Also

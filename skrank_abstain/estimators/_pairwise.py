@@ -41,6 +41,7 @@ from skrank_abstain.intake import (
     groups_of_queries,
     hash_halves,
     warn_of_repeats,
+    warn_of_seen,
 )
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Queries, Scores, group_queries
@@ -117,8 +118,8 @@ class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
     n_queries_, n_pairs_ : int
         Queries and pairs that set the threshold. Without ``qid`` each pair is a query
         of its own.
-    estimator_, tie_model_, threshold_, coverage_, coverage_interval_, prefit_, \
-n_folds_, n_features_in_, feature_names_in_
+    estimator_, tie_model_, threshold_, coverage_, coverage_interval_, \
+calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         As in :class:`BALToR`.
 
     See Also
@@ -496,9 +497,15 @@ n_folds_, n_features_in_, feature_names_in_
             Pairs, accepted pairs, correct ones and more, each of shape (n_queries,);
             ``totals.coverage``, ``selective_risk``, its ``yardstick``, ``accuracy`` and
             ``concordance`` pool them.
+
+        Warns
+        -----
+        UserWarning
+            If pairs have the features of pairs that ``fit`` got, in either order.
         """
         check_row_order(X, sample_weight=sample_weight)
         gaps = self._labelled_gaps(X, y, qid)
+        warn_of_seen(self, self._hashes, X, "pair")
         weight = check_sample_weight(sample_weight, gaps.n_pairs)
         tally = self._calibration.engine.tally(gaps, [self._region], weight=weight)
         return tally.totals(None if qid is None else encode_qid(qid, gaps.n_pairs)[1])
@@ -568,8 +575,7 @@ n_folds_, n_features_in_, feature_names_in_
         unit = np.arange(left.size) if qid is None else qid
         queries = group_queries(unit, left.size)
         gaps = self._gaps(left, right, known, queries.codes, self._keys(X))
-        hashes = hash_halves(sides(take_pairs(self, X, reset=False)))
-        rows = describe_rows(self, hashes, queries.codes, label, unit="pair")
+        rows = describe_rows(self, self._hashes(X), queries.codes, label, unit="pair")
         counted = f"{left.size} pairs of {gaps.n_queries} queries"
         if qid is None:
             counted = (
@@ -609,9 +615,10 @@ n_folds_, n_features_in_, feature_names_in_
 
     def _keys(self, X: Any) -> Any:
         """Return hashes (n_pairs, 2) of both sides where pairs are drawn, or None."""
-        return self._keys_of_draws(
-            lambda X: hash_halves(sides(take_pairs(self, X, reset=False))), X
-        )
+        return self._keys_of_draws(self._hashes, X)
+
+    def _hashes(self, X: Any) -> Any:
+        return hash_halves(sides(take_pairs(self, X, reset=False)))
 
     def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "threshold_")

@@ -38,6 +38,7 @@ from skrank_abstain.intake import (
     hash_rows,
     take_labelled_rows,
     train_and_score,
+    warn_of_seen,
 )
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import (
@@ -304,6 +305,11 @@ class PairDecider(ModelWrapper):
         ValueError
             If ``groups`` come with ``pairs``.
 
+        Warns
+        -----
+        UserWarning
+            If items have the features of items that ``fit`` got.
+
         Notes
         -----
         Without ``pairs`` O(n log n): none is formed where acceptance depends on the
@@ -315,6 +321,7 @@ class PairDecider(ModelWrapper):
                 "groups must be None with pairs, got both: evaluate group by group."
             )
         decision, items = self._decision(X, qid, needs_qid=True)
+        warn_of_seen(self, lambda X: hash_rows(model_columns(self, X)), X)
         relevance = check_relevance(y, items.value.size)
         weight = check_sample_weight(sample_weight, items.value.size)
         if pairs is None:
@@ -354,8 +361,9 @@ relevance_bins, qid_col, random_state, verbose
         Accepted pairs have a conditional risk of at most this.
     coverage_ : float
         Share of the pairs that set the threshold that are accepted.
-    estimator_, tie_model_, coverage_interval_, highest_coverage_, prefit_, \
-n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
+    estimator_, tie_model_, coverage_interval_, calibration_totals_, \
+highest_coverage_, prefit_, n_folds_, n_queries_, n_pairs_, n_features_in_, \
+feature_names_in_
         As in :class:`BALToR`.
 
     Examples
@@ -671,30 +679,26 @@ n_folds_, n_queries_, n_pairs_, n_features_in_, feature_names_in_
         >>> np.nanmean(found, axis=1).round(2)
         array([0.9 , 0.42])
         """
-        check_row_order(X, y=y, qid=qid)
-        items = self._scored(X, qid, needs_qid=True)
-        relevance = check_relevance(y, items.value.size)
-        places = self._places(items, confidence)
-        return place_results(places, replace(items, y=relevance).ascending)
+        items = self._labelled_items(X, y, qid)
+        return place_results(self._places(items, confidence), items.ascending)
 
     def _places(self, items: Scores, confidence: float | None) -> IntArray:
-        known = self._calibration
         if confidence is None:
-            return known.engine.ranks(self._region, items)
-        n = known.items.n_queries
+            return self._calibration.engine.ranks(self._region, items)
+        known = self._calibration.items
+        n = known.n_queries
         if self.n_folds_:
             needed = queries_for(confidence)
             size = max(0.25, np.ceil(100 * needed / n) / 100)
             way = f"Fit with calibration_size={size:g}"
-            if np.ceil(size * n) >= n:
-                way = f"No calibration_size does with {n} queries: fit with more"
+            if size > 0.5:
+                way = f"Half of {n} are too few: lower it, fit with {2 * needed}"
             raise ValueError(
                 f"confidence must be None after a fit with {self.n_folds_} folds, got "
                 f"{confidence!r}: its promise takes {needed} queries that no model has "
                 f"seen. {way}, or pass a fitted ranker."
             )
-        shares = place_shares(known.items)
-        return confident_places(shares, n, items.ascending, confidence)
+        return confident_places(place_shares(known), n, items.ascending, confidence)
 
     def preference_graph(self, X: Any, *, qid: Any = None) -> csr_array:
         """Return the accepted orders without those that follow from others.

@@ -7,6 +7,7 @@ from skrank_abstain.intake._repeats import (
     hash_halves,
     hash_rows,
     warn_of_repeats,
+    warn_of_seen,
 )
 from skrank_abstain.intake._rows import (
     OneQueryWarning,

@@ -5,7 +5,7 @@ machine. Among a million different rows two have the same hash with a probabilit
 about one in 37 million.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
 from numbers import Real
@@ -19,7 +19,7 @@ from skrank_abstain._kernels import BitArray, BoolArray, FloatArray, IntArray
 from skrank_abstain._kernels.mixing import mix
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import is_missing
-from skrank_abstain._warnings import warn_user
+from skrank_abstain._warnings import user_asks, warn_user
 from skrank_abstain.pairs import Queries, group_queries
 
 #: With a smaller share of different rows, equal rows may well be different items.
@@ -88,7 +88,7 @@ class AboutRows(NamedTuple):
     compared : bool
         Whether the rows were compared with those of ``fit``.
     seen : str, default=""
-        How many of them ``fit`` got, if it got many.
+        How many of them are as rows that ``fit`` got, if many are.
     """
 
     lines: list[str]
@@ -231,6 +231,34 @@ def warn_of_repeats(found: HashedRows, unit: str = "item") -> None:
         )
 
 
+def warn_of_seen(
+    ranker: Any, hash_all: Callable[[Any], BitArray | None], X: Any, unit: str = "item"
+) -> None:
+    """Warn a user who measures on rows of ``fit``.
+
+    Silent where the library or scikit-learn asks: a search may score its training rows.
+    Call it from the public method itself.
+    """
+    found: HashedRows | None = ranker._fit_rows
+    if found is not None and found.comparable and user_asks():
+        hashes = hash_all(X)
+        if hashes is not None:
+            _count_seen(found, hashes, unit)
+
+
+def _count_seen(found: HashedRows, hashes: BitArray, unit: str) -> tuple[int, str]:
+    """Return how many rows are as those of ``fit``; warn, and say it, if many are."""
+    n_rows, n_seen = len(hashes), found.count_in(_one_per_row(hashes))
+    if not _is_many(n_seen, n_rows, _FEWEST_ITEMS):
+        return n_seen, ""
+    seen = f"{n_seen} of {n_rows} {unit}s have the features of {unit}s that fit got"
+    warn_user(
+        f"{seen}: if they are the same, what is measured on them is too good for new "
+        f"data. Measure on {unit}s that fit did not get."
+    )
+    return n_seen, seen
+
+
 def describe_rows(
     ranker: Any,
     hashes: BitArray | None,
@@ -265,19 +293,11 @@ def describe_rows(
             "features"
         )
         return AboutRows(lines, True)
-    n_rows = codes.size
-    n_seen = found.count_in(_one_per_row(hashes))
+    n_seen, seen = _count_seen(found, hashes, unit)
     parts = "training and calibration data" if found.trained else "calibration data"
-    seen = ""
-    if _is_many(n_seen, n_rows, _FEWEST_ITEMS):
-        seen = f"{n_seen} of {n_rows} {unit}s"
-        warn_user(
-            f"{seen} of this report were in the {parts} of fit, "
-            f"with equal features: what it says of them is too good for new {unit}s. "
-            f"Report on {unit}s that fit did not get."
-        )
     about = "" if found.complete else "about "
-    lines.append(f"{unit}s that fit had in its {parts}: {about}{n_seen} of {n_rows}")
+    seen_of = f"{about}{n_seen} of {codes.size}"
+    lines.append(f"{unit}s with features that fit had in its {parts}: {seen_of}")
     if found.trained:
         lines.append(
             f"calibration {unit}s that were in the training part too: "

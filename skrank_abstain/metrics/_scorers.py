@@ -63,10 +63,10 @@ class RankerScorer:
     >>> from skrank_abstain.metrics import RankerScorer
     >>> def decided(ranker, X, y, qid):
     ...     return ranker.evaluate(X, y, qid=qid).coverage
-    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> data, new = (make_ranking(n_queries=60, random_state=k) for k in (0, 1))
     >>> ranker = BALToR(Ridge(), coverage=0.5, random_state=0)
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
-    >>> score = RankerScorer(decided)(ranker, data.data, data.target, qid=data.qid)
+    >>> score = RankerScorer(decided)(ranker, new.data, new.target, qid=new.qid)
     >>> round(score, 1)
     0.5
     """

@@ -276,8 +276,9 @@ class TopSetRanker(ListRanker[SetResults]):
             n_all = self.n_queries_ + self.n_equal_queries_
             raise ValueError(
                 f"alpha={alpha:g} needs at least {math.ceil(1 / alpha - 1)} "
-                f"calibration queries {self._whose}, besides those that fit the tie "
-                f"model, got {self.n_queries_} of {n_all}. Pass more labelled queries "
+                f"calibration queries {self._whose}, besides those that train the "
+                f"ranker and the {self.n_tuning_queries_} that fit the tie model, got "
+                f"{self.n_queries_} of {n_all}. Pass more labelled queries "
                 "(a larger calibration_size or a fitted ranker leaves more), or allow "
                 "a larger alpha."
             )

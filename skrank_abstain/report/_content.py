@@ -77,12 +77,12 @@ def write_report(data: ReportData) -> Report:
 
 
 def not_new(rows: AboutRows) -> list[str]:
-    """Say that the data of a report are not new, if ``fit`` got them."""
+    """Say that the data of a report may not be new, if ``fit`` got such rows."""
     if not rows.seen:
         return []
     return [
-        f"NOT ALL OF THESE DATA ARE NEW: fit got {rows.seen}. What is observed here is "
-        "too good for new data."
+        f"SOME OF THESE DATA MAY NOT BE NEW: {rows.seen}. If they are the same, what "
+        "is observed here is too good for new data."
     ]
 
 

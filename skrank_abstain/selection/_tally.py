@@ -66,10 +66,10 @@ class PairTotals(Table):
     >>> from sklearn.linear_model import Ridge
     >>> from skrank_abstain import BALToR
     >>> from skrank_abstain.datasets import make_ranking
-    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> data, new = (make_ranking(n_queries=60, random_state=k) for k in (0, 1))
     >>> ranker = BALToR(Ridge(), coverage=0.5, random_state=0)
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
-    >>> totals = ranker.evaluate(data.data, data.target, qid=data.qid)
+    >>> totals = ranker.evaluate(new.data, new.target, qid=new.qid)
     >>> totals.accepted.shape, round(totals.coverage, 1)
     ((60,), 0.5)
     """

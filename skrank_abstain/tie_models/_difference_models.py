@@ -219,10 +219,12 @@ def fit_maximum_likelihood(link: Link, pairs: GapOutcomes) -> tuple[float, float
     """
     largest = float(pairs.gap.max())
     if largest == 0:
-        n_pairs = float(pairs.weight.sum())
-        if not n_pairs_of(pairs, -1, 1):
+        n_pairs, n_unlike = float(pairs.weight.sum()), n_pairs_of(pairs, -1, 1)
+        if n_unlike:
+            warn_of_disagreement(largest)
+        else:
             _warn_no_optimum()
-        return 1.0, link.from_tie_rate(n_pairs, n_pairs_of(pairs, -1, 1) or 0.5)
+        return 1.0, link.from_tie_rate(n_pairs, n_unlike or 0.5)
     # The root mean square, relative to the largest: the squares must not overflow.
     squares = np.average((pairs.gap / largest) ** 2, weights=pairs.weight)
     unit = largest * float(np.sqrt(squares))
@@ -231,7 +233,7 @@ def fit_maximum_likelihood(link: Link, pairs: GapOutcomes) -> tuple[float, float
         _warn_no_optimum()
         pairs = _with_half_pairs(pairs)
     elif _agreement(pairs) <= 0:
-        warn_of_disagreement()
+        warn_of_disagreement(largest)
     if _agreement(pairs) > 0:
         scale, margin = _fit(link, pairs, None)
     else:

@@ -406,13 +406,19 @@ def check_spread(scores: FloatArray) -> None:
         )
 
 
-def warn_of_disagreement() -> None:
-    """Warn that the best slope of the scores is not positive."""
-    warn_user(
+def warn_of_disagreement(largest_gap: float) -> None:
+    """Warn that the best slope of the scores is not positive, or that none is best."""
+    found = (
         "The scores do not agree with relevance on the calibration pairs: higher "
-        "scores are not preferred more often. Check the orientation of the scores; the "
-        "fitted probabilities hardly depend on them."
+        "scores are not preferred more often. Check the orientation of the scores"
     )
+    if not largest_gap:
+        found = (
+            "All items of a query have the same score, in each calibration query: the "
+            "model has learned no order. Train it on more queries, or let it learn "
+            "from fewer rows (min_child_samples of LightGBM)"
+        )
+    warn_user(f"{found}; the fitted probabilities hardly depend on them.")
 
 
 def expected_losses(proba: FloatArray, loss: FloatArray) -> FloatArray:

@@ -77,7 +77,6 @@ def test_bad_cost(cost, error, data):
         fit(CostAbstainer(Ridge(), cost=cost), data)
 
 
-@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_reads_like_a_page(model, data):
     ranker = fit(CostAbstainer(model, cost=0.35, loss="zero_one"), data)
     page = ranker.report(data.data, data.target, qid=data.qid)
@@ -97,7 +96,6 @@ def test_report_needs_the_qid_that_fit_had(model, data):
         ranker.report(data.data, data.target)
 
 
-@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_of_one_query_has_no_intervals(model, data):
     rows = data.qid == np.argmax(np.bincount(data.qid))
     page = fit(BALToR(model), data).report(
@@ -106,14 +104,12 @@ def test_report_of_one_query_has_no_intervals(model, data):
     assert "| undefined |" in page
 
 
-@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_names_the_model_inside_a_frozen_wrapper(model, data):
     ranker = fit(clone(CostAbstainer(model, cost=0.35)), data)
     page = ranker.report(data.data, data.target, qid=data.qid)
     assert "- ranker: Ridge, used as it was given" in page
 
 
-@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_says_what_always_answering_a_tie_would_have_given(model, data):
     ranker = fit(CostAbstainer(model, cost=0.35, loss="zero_one"), data)
     decisions = ranker.predict_pairs(data.data, qid=data.qid)
@@ -125,7 +121,6 @@ def test_report_says_what_always_answering_a_tie_would_have_given(model, data):
     assert f" by an order, {ties} by a tie; " in page
 
 
-@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_warns_of_a_single_calibration_query(model, data):
     rows = data.qid == np.argmax(np.bincount(data.qid))
     ranker = BALToR(model).fit(data.data[rows], data.target[rows])

@@ -80,7 +80,6 @@ def test_a_share_that_is_none_is_refused(size):
         fit(Own(half, tuning_size=None))
 
 
-@pytest.mark.filterwarnings("ignore:.* items of this report were in")
 @pytest.mark.parametrize("text", [None, "ab", "some words", ("done", "promised")])
 def test_a_report_needs_the_words_of_a_rule(text):
     ranker = fit(Own(half, text))

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.multioutput import MultiOutputClassifier
 
 from skrank_abstain import (
@@ -23,13 +25,14 @@ from skrank_abstain.datasets import load_triage, make_ranking
 from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.intake import _repeats, hash_rows
 from skrank_abstain.intake._repeats import describe_rows, find_repeats
+from skrank_abstain.metrics import selective_accuracy_scorer, selective_utility
 from skrank_abstain.multilabel import SelectiveMultilabelRanker
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.selection import Coverage
 
 SHARED = "calibration items are in the training part too"
 COPIES = "calibration queries repeat another one"
-SEEN = "of this report were in"
+SEEN = "have the features of"
 
 
 def copied(data, times):
@@ -62,7 +65,9 @@ def test_days_copied_five_times(days):
     ]
     new = make_ranking(20, n_items=13, random_state=5)
     lines = ranker.report(new.data, new.target, qid=new.qid).splitlines()
-    assert "- items that fit had in its calibration data: 0 of 260" in lines
+    assert (
+        "- items with features that fit had in its calibration data: 0 of 260" in lines
+    )
     assert "- calibration queries that repeat another one: 240 of 300" in lines
 
 
@@ -214,16 +219,51 @@ def test_a_report_on_rows_that_were_fitted_on(days):
     with pytest.warns(UserWarning, match=SEEN) as caught:
         page = ranker.report(X[:130], y[:130], qid=qid[:130])
     assert [str(warning.message) for warning in caught] == [
-        "130 of 130 items of this report were in the training and calibration data of "
-        "fit, with equal features: what it says of them is too good for new items. "
-        "Report on items that fit did not get."
+        "130 of 130 items have the features of items that fit got: if they are the "
+        "same, what is measured on them is too good for new data. Measure on items "
+        "that fit did not get."
     ]
     lines = page.splitlines()
     assert (
-        "- items that fit had in its training and calibration data: 130 of 130" in lines
+        "- items with features that fit had in its training and calibration "
+        "data: 130 of 130" in lines
     )
     assert "- calibration items that were in the training part too: 0 of 195" in lines
     assert "- calibration queries that repeat another one: 0 of 15" in lines
+
+
+@pytest.mark.parametrize("kind", [BALToR, DistanceAbstainer])
+def test_evaluate_warns_of_rows_that_were_fitted_on(kind, days):
+    X, y, qid = days.data, days.target, days.qid
+    ranker = kind(Ridge(), random_state=0).fit(X[:390], y[:390], qid=qid[:390])
+    with pytest.warns(UserWarning, match=f"^26 of 130 items {SEEN} items") as caught:
+        ranker.evaluate(X[364:494], y[364:494], qid=qid[364:494])
+    assert [warning.filename for warning in caught] == [__file__]
+    # Nine rows may be new items that look alike; so may the rows of another day.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for first in (381, 390):
+            rows = slice(first, first + 130)
+            ranker.evaluate(X[rows], y[rows], qid=qid[rows])
+
+
+def test_only_the_user_is_warned_of_rows_that_were_fitted_on(days):
+    X, y, qid = days.data, days.target, days.qid
+    ranker = BALToR(Ridge(), random_state=0).fit(X, y, qid=qid)
+    with warnings.catch_warnings(), config_context(enable_metadata_routing=True):
+        warnings.simplefilter("error")
+        ranker.score(X, y, qid=qid)
+        selective_accuracy_scorer(ranker, X, y, qid=qid)
+        found = cross_validate(
+            ranker,
+            X,
+            y,
+            params={"qid": qid},
+            cv=GroupKFold(3).set_split_request(groups="qid"),
+            scoring=selective_utility(cost=0.2),
+            return_train_score=True,
+        )
+    assert found["train_score"].size == 3
 
 
 def test_a_saved_ranker_remembers(days):
@@ -276,7 +316,8 @@ def test_samples_of_several_labels():
     ranker = SelectiveMultilabelRanker(labels, random_state=0).fit(X[:200], y[:200])
     page = ranker.report(X[200:], y[200:])
     assert (
-        "- samples that fit had in its training and calibration data: 0 of 100" in page
+        "- samples with features that fit had in its training and calibration "
+        "data: 0 of 100" in page
     )
     assert "repeat another" not in page
     with pytest.warns(UserWarning, match=f"100 of 100 samples {SEEN}"):
@@ -310,14 +351,18 @@ def test_a_pair_is_the_same_in_either_order():
     classifier = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
     classifier.fit(X[:200], y[:200])
     page = classifier.report(X[200:], y[200:])
-    assert "- pairs that fit had in its training and calibration data: 0 of 100" in page
+    assert (
+        "- pairs with features that fit had in its training and calibration "
+        "data: 0 of 100" in page
+    )
     with pytest.warns(UserWarning, match=f"40 of 100 pairs {SEEN}"):
         page = classifier.report(
             np.append(turned[160:200], X[200:260], axis=0), y[:100]
         )
-    assert (
-        "## Warnings\n\n- 40 of 100 pairs of this report were in the training" in page
-    )
+    assert f"## Warnings\n\n- 40 of 100 pairs {SEEN} pairs that fit got" in page
+    with pytest.warns(UserWarning, match=f"^100 of 100 pairs {SEEN}"):
+        classifier.evaluate(turned[:100], -y[:100])
+    assert warned(lambda: classifier.score(X[:200], y[:200]))[1] == []
 
 
 def test_pairs_in_both_parts():

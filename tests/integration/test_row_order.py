@@ -80,7 +80,6 @@ VALUES = {
 }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:.* items of this report were")
 @pytest.mark.parametrize(
     ("name", "call"), [(name, call) for name in CALLS for call in CALLS[name]]
 )

@@ -290,7 +290,6 @@ def test_sparse_relevance(data, form):
     assert np.array_equal(dense, sparse)
 
 
-@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report(data, ranker):
     X, y = data[0][350:], data[1][350:]
     page = ranker.report(X, y)
@@ -298,7 +297,10 @@ def test_report(data, ranker):
     assert "- ranker: ThresholdDecompositionRanker, trained here; each label" in page
     inner = ranker.selective_ranker_.report(**ranker.to_items(X, y)._asdict())
     assert "- ranker: ScoreColumn, used as it was given" in inner
-    seen = "- samples that fit had in its training and calibration data: 0 of"
+    seen = (
+        "- samples with features that fit had in its training and calibration "
+        "data: 0 of"
+    )
     assert seen in page
     # Else they are one page; what the inner ranker knows are scores, which repeat too
     # often to be looked for, and which it shows of the first and the last items.

@@ -185,10 +185,12 @@ def test_parameters_set_after_fit_change_nothing_and_are_named(
 
 
 def test_rows_that_fit_got_are_found(rankers, past):
-    with pytest.warns(UserWarning, match="items of this report were in the calib"):
+    with pytest.warns(
+        UserWarning, match="items have the features of items that fit got"
+    ):
         page = rankers["sets"].report(**named(*past))
     assert "\n## Warnings\n" in page
-    assert verdict_of(page).startswith("NOT ALL OF THESE DATA ARE NEW: fit got ")
+    assert verdict_of(page).startswith("SOME OF THESE DATA MAY NOT BE NEW: ")
     assert "as promised" not in page
 
 

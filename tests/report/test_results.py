@@ -84,7 +84,6 @@ def test_the_same_data_have_the_same_fingerprint_whatever_holds_them(hold, ranke
     assert fingerprints(page) == [mine, fits]
 
 
-@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_other_data_have_another_fingerprint(ranker, known, new):
     X, y, qid = new.data, new.target, new.qid
     turned = slice(None, None, -1)

@@ -343,7 +343,8 @@ def test_perfectly_separated_pairs(kind):
 def test_equal_scores_leave_the_share_of_ties(kind):
     _, y, qid = simulated(0)
     s = np.full(y.size, 3.25)
-    model = clone(ML[kind]).fit(s, y, qid=qid)
+    with pytest.warns(UserWarning, match="same score, in each calibration query"):
+        model = clone(ML[kind]).fit(s, y, qid=qid)
     _, label = differences(s, y, qid)
     share = np.mean(label == 0)
     np.testing.assert_allclose(

@@ -362,9 +362,15 @@ def test_grades_of_a_value_that_is_not_finite_are_refused():
         model.grade_proba([np.nan])
 
 
-@pytest.mark.parametrize("scores", [[2.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
-def test_scores_that_do_not_agree_with_relevance_are_told(scores):
-    with pytest.warns(UserWarning, match="do not agree .* Check the orientation"):
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        ([2.0, 1.0, 0.0], "do not agree .* Check the orientation"),
+        ([1.0, 1.0, 1.0], "same score, in each calibration query.* no order"),
+    ],
+)
+def test_scores_that_do_not_agree_with_relevance_are_told(scores, said):
+    with pytest.warns(UserWarning, match=said):
         model = GradedRelevance().fit(
             scores * 20, [0, 1, 2] * 20, qid=np.arange(60) // 3
         )

@@ -22,7 +22,7 @@ from skrank_abstain.leaderboard import Fragility, ItemDecisions, Leaderboard, St
 from skrank_abstain.metrics import aurc_loss
 from skrank_abstain.report import Report
 from skrank_abstain.review import Questions, Review
-from skrank_abstain.selection import CertifiedRisk, Coverage, Price
+from skrank_abstain.selection import CertifiedRisk, Coverage, PairTotals, Price
 from skrank_abstain.tie_models import BradleyTerry, GradedRelevance, TieModel
 
 Floats = NDArray[np.float64]
@@ -36,6 +36,7 @@ def fit(model: object, X: Floats, y: Ints, qid: Ints) -> BALToR:
     assert_type(ranker.threshold_, float)
     assert_type(ranker.coverage_, float)
     assert_type(ranker.coverage_interval_, Floats)
+    assert_type(ranker.calibration_totals_, PairTotals)
     assert_type(ranker.n_queries_, int)
     assert_type(ranker.n_pairs_, int)
     assert_type(ranker.prefit_, bool)

@@ -18,8 +18,6 @@ from skrank_abstain.report._results import LossCurve
 from skrank_abstain.selection import CertifiedRisk, Coverage, GuaranteedCoverage, Price
 from skrank_abstain.tie_models import BradleyTerry
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*of this report were in")
-
 SCORER = FirstColumn().fit(None, None)
 TIE_MODEL = fit_on_pairs(
     BradleyTerry(calibration="counts"), [0] * 4, [0] * 4, [0, 1, 1, -1]

@@ -60,6 +60,7 @@ def test_a_classifier_is_trained_on_strict_pairs_in_both_orders(three):
     np.testing.assert_allclose(weight[:N_FEATURES], -weight[N_FEATURES:], atol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:All items of a query have the same score")
 def test_the_queries_of_training_and_calibration_do_not_meet(three):
     X, y = three
     qid = np.random.default_rng(0).integers(0, 40, y.size)

@@ -194,7 +194,6 @@ class TestNothingCertifiable:
         X, y, qid = data
         assert silent.score(X, y, qid=qid) == 0.5
 
-    @pytest.mark.filterwarnings("ignore:.*of this report were in")
     def test_report(self, silent, data):
         X, y, qid = data
         page = silent.report(X, y, qid=qid)

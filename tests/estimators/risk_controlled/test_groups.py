@@ -122,8 +122,9 @@ class TestGroups:
             assert not estimator.certified_
             assert str(seen[-1].message).endswith(
                 "Even without a single error this takes 6 certification queries in "
-                "each group, and 'rare' has 3. Pass more labelled queries (a larger "
-                "calibration_size or a fitted ranker leaves more to certify), or allow "
+                "each group, and 'rare' has 3. Pass more labelled queries, since those "
+                "that train or fit a model certify nothing (a larger calibration_size "
+                "or a fitted ranker leaves more), or allow "
                 "a larger max_risk or delta."
             )
         # Also if the ranker is trained here, with calibration_size=0.25.
