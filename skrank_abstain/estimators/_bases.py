@@ -1,10 +1,11 @@
 """What the estimators share: a model, its scores, and a threshold by a rule."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
@@ -95,6 +96,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     #: Digits that identify what was fitted; rankers of older files have none.
     id_: str | None = None
     _id_of_fit: str = ""
+    _model_state: Mapping[str, Any] = MappingProxyType({})
     qid_col: str | int | None
     #: Whether a row of X describes an item, and equal rows are the same item.
     _rows_are_items = True
@@ -177,10 +179,14 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         self.estimator_, self.prefit_, self.n_folds_ = model, prefit, n_folds
         self._model_state = {"": model} | (_fitted_state(model) if prefit else {})
 
+    def _changed(self) -> bool:
+        """Whether the caller has replaced the model, or fitted it again."""
+        model = getattr(self, "estimator_", None)
+        known, now = self._model_state, {"": model} | _fitted_state(model)
+        return any(now.get(name) is not value for name, value in known.items())
+
     def _warn_if_changed(self) -> None:
-        """Warn where the caller has replaced the model, or fitted it again."""
-        now = {"": self.estimator_} | _fitted_state(self.estimator_)
-        if any(now.get(name) is not value for name, value in self._model_state.items()):
+        if self._changed():
             warn_user(
                 f"{describe(self.estimator_)} was fitted or set after the calibration:"
                 " the threshold is that of the earlier model, and the coverage may be "
@@ -251,12 +257,15 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
                 saved.estimator_ if prefit else resolve_model(self.estimator)
             )
         state: dict[str, Any] = super(ModelWrapper, saved).__getstate__()
-        # Only this ranker has the model that is read from a file.
-        return {k: value for k, value in state.items() if k != "_model_state"}
+        # Only this ranker has the model that is read from a file: no object is None, so
+        # that a model that was changed stays so.
+        kept = {"_model_state": {"": None}} if self._changed() else {}
+        return {k: v for k, v in state.items() if k != "_model_state"} | kept
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._model_state = {"": getattr(self, "estimator_", None)}
+        own = {"": getattr(self, "estimator_", None)}
+        self._model_state = vars(self).get("_model_state", own)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -550,6 +559,7 @@ class RuleThreshold(ModelWrapper):
             doubts=doubts,
             random_state=self.random_state,
             bounds=[*dict.fromkeys(f"{bound:g}" for bound in self._bounds)],
+            changed=self._changed(),
         )
 
     @property

@@ -194,6 +194,11 @@ def _exceptions(data: ReportData) -> list[str]:
             f"SEVERAL BOUNDS WERE TESTED SINCE FIT: {', '.join(bounds)}. The promise "
             "holds for one that was chosen beforehand, not for the best of several"
         )
+    if data.ranker.changed:
+        found.append(
+            "THE MODEL WAS FITTED OR SET AFTER THE CALIBRATION. The promise is about "
+            "the earlier one"
+        )
     low, high = data.expected_coverage
     if (
         data.totals.coverage < low - _ROUNDING
@@ -204,7 +209,24 @@ def _exceptions(data: ReportData) -> list[str]:
             f"{shown('', data.totals.coverage)} of the pairs are decided, where "
             f"{shown('', low)} to {shown('', high)} were to be expected (99 % interval)"
         )
+    if data.labelled and data.totals.unlike.any():
+        found += _risen(data)
     return found
+
+
+def _risen(data: ReportData) -> list[str]:
+    """Say that more orders are wrong than at calibration: neither interval has both."""
+    known = data.ranker.calibration
+    before = data.share("discordance", known.totals(data.ranker.region, known.items))
+    low = data.share("discordance", data.totals)[1]
+    if not low > before[2]:
+        return []
+    coin = "" if low <= 0.5 else ". A coin has fewer: is the list upside down?"
+    return [
+        "MORE WRONG ORDERS THAN AT CALIBRATION: of the decided pairs that differ, "
+        f"{data.in_words('discordance', data.totals)} are in the wrong order, where it "
+        f"was {shown('', before[0])} (up to {shown('', before[2])}){coin}"
+    ]
 
 
 def _verdict(data: ReportData) -> Section:

@@ -339,7 +339,8 @@ def test_a_model_that_was_fitted_again_is_noticed(make, data):
             noticed.predict_pairs(X, qid=qid)
         assert "was fitted or set after the calibration" in str(caught[0].message)
     loaded = pickle.loads(pickle.dumps(ranker))
-    loaded.predict_pairs(X, qid=qid)  # has a model of its own
+    with pytest.warns(UserWarning, match="was fitted or set after the calibration"):
+        loaded.predict_pairs(X, qid=qid)
     fitted(data, model).predict_pairs(X, qid=qid)
 
 

@@ -107,7 +107,9 @@ def facts(*, n_queries=40, ties=0.0, accepted=100.0, asked=40, known=40):
     )
     calibration = SimpleNamespace(groups=None, items=SimpleNamespace(n_queries=known))
     return SimpleNamespace(
-        ranker=SimpleNamespace(doubts=["a doubt"], bounds=[], calibration=calibration),
+        ranker=SimpleNamespace(
+            doubts=["a doubt"], bounds=[], calibration=calibration, changed=False
+        ),
         totals=totals,
         labelled=False,
         by_group=[],
@@ -186,7 +188,13 @@ def test_the_verdict_counts_decisions(labelled, n_pairs):
         labelled=labelled,
         weighting="pairs",
         text=SimpleNamespace(promised="Nothing.\n- a detail"),
-        ranker=SimpleNamespace(bounds=[]),
+        ranker=SimpleNamespace(
+            bounds=[],
+            changed=False,
+            region=None,
+            calibration=SimpleNamespace(items=None, totals=lambda *_: totals),
+        ),
+        share=lambda what, _: (0.2, 0.1, 0.3),
         rows=SimpleNamespace(seen=""),
         by_site={},
         by_better=[],
