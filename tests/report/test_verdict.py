@@ -1,5 +1,6 @@
 """The verdict and the warnings of a page, as an auditor reads them."""
 
+import pickle
 import warnings
 from itertools import product
 
