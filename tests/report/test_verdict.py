@@ -64,7 +64,10 @@ def test_the_verdict_says_how_the_interval_lies_to_the_bound(ranker, noise, lies
     broken = "the observed discordance" in page and part(page, "Warnings")
     assert bool(broken) == (lies == "above")
     # Who reads one sentence reads what matters.
-    first = {"below": "CERTIFIED. ", "around": "MORE WRONG ORDERS THAN AT CALIBRATION: "}
+    first = {
+        "below": "CERTIFIED. ",
+        "around": "MORE WRONG ORDERS THAN AT CALIBRATION: ",
+    }
     kept = "WHAT WAS PROMISED DOES NOT HOLD HERE. "
     assert verdict.strip().startswith(first.get(lies, kept))
     if broken:
