@@ -219,6 +219,7 @@ def test_pairs_are_not_independent(name, n_queries):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:No threshold could be certified")
 @pytest.mark.filterwarnings("ignore:.*calibration queries repeat")
+@pytest.mark.filterwarnings("ignore:On the calibration data the selective risk by pair")
 def test_the_estimator_keeps_the_promise():
     """All of it: splitting, tuning, shuffling, certifying, deciding new pairs."""
     model, kind, bound = MODELS["graded"]
