@@ -221,8 +221,8 @@ class Reader(NamedTuple):
     def rows(self, partition: Any) -> tuple[Any, Any, Any]:
         """Return X with the groups, y and ids."""
         features, groups = self.columns.of(partition), self.groups
-        if isinstance(groups, int):
-            # A position counts the columns that are neither label nor query.
+        if groups is not None and not isinstance(groups, str):
+            # A position counts the columns that are no label, query or name of an item.
             features = replace(self.columns, names=None).of(partition)
         elif features is not None and groups is not None and groups not in features:
             features = [*features, groups]
