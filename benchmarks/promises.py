@@ -74,11 +74,13 @@ def certificate(
     known: tuple[Any, ...],
     new: tuple[Any, ...],
     max_risk: float = 0.3,
+    counted: str | None = None,
     **fit: Any,
 ) -> tuple[bool, float]:
     """Return whether the discordance exceeds the bound, and the share that is decided.
 
-    Both of new pairs that differ.
+    Both of new pairs that differ. ``counted`` is by "queries" or by "pairs"; by default
+    as certified.
     """
     X, y, qid = known
     with warnings.catch_warnings():
@@ -89,7 +91,7 @@ def certificate(
     X, y, qid = new
     totals = ranker.evaluate(X, y, qid=qid)
     differ = totals.pairs - totals.tied
-    weighting = getattr(ranker, "weighting", "queries")
+    weighting = counted or getattr(ranker, "weighting", "queries")
     discordance = totals.discordance_interval(weighting)[0]
     return discordance > max_risk, float(totals.unlike.sum() / differ.sum())
 
@@ -196,6 +198,44 @@ def other_certificates(n_draws: int, size: int = 400) -> Iterator[Row]:
         )
 
 
+def large_and_bad(n_queries: int, seed: int) -> tuple[Any, ...]:
+    """Return queries of 5 items in the right order, and a third of 20 in a poor one.
+
+    There .37 of the pairs are in the wrong order.
+    """
+    rng = np.random.default_rng(seed)
+    large = rng.random(n_queries) < 1 / 3
+    qid = np.repeat(np.arange(n_queries), np.where(large, 20, 5))
+    y, noise = rng.normal(size=(2, qid.size))
+    poor = 0.4 * y + np.sqrt(0.84) * noise
+    return np.where(large[qid], poor, y)[:, None], y, qid
+
+
+def ways_of_counting(n_draws: int, size: int = 400) -> Iterator[Row]:
+    """Certify by query and by pair where large queries are in the wrong order."""
+    new = large_and_bad(10_000, seed=1)
+    for weighting, options in (
+        ("queries", {}),
+        ("pairs", {"weighting": "pairs", "largest_query": 20}),
+    ):
+        for counted in "queries", "pairs":
+            broken, power = [], []
+            for draw in range(n_draws):
+                ranker = RiskControlledRanker(SCORES, random_state=draw, **options)
+                known = large_and_bad(int(size / 0.85), seed=draw + 2)
+                found = certificate(ranker, known, new, counted=counted)
+                broken.append(found[0])
+                power.append(found[1])
+            yield row_of(
+                broken,
+                power,
+                what=f"discordance by {counted} at most 0.3",
+                for_whom=f"certified by {weighting}; large queries in a poor order",
+                size=f"{size} certification queries",
+                promised=0.1 if counted == weighting else "nothing",
+            )
+
+
 def compared(items: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the first two items of each query as a labelled comparison."""
     X, y, qid = items
@@ -246,7 +286,12 @@ def coverages(
 #: By name: functions that take a number of draws and yield rows.
 PROMISES: dict[str, list[Callable[[int], Iterator[Row]]]] = {
     "coverage": [coverages],
-    "certificates": [certificates, smaller_bounds, other_certificates],
+    "certificates": [
+        certificates,
+        smaller_bounds,
+        other_certificates,
+        ways_of_counting,
+    ],
     "places": [places.places],
     "lists": [
         queries.best_items,

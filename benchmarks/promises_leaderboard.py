@@ -124,11 +124,12 @@ def looks(
     return world
 
 
-def at_random(share: float, lapses: bool = True) -> Callable[[int], tuple[bool, float]]:
+def at_random(share: float, **options: Any) -> Callable[[int], tuple[bool, float]]:
     """Return a world where a share of the votes is cast at random.
 
     Three groups of ten: half of the weak items meet only the strong ones. ``before`` is
-    the same without ``lapses=True``. Two thirds of the pairs differ.
+    the same without ``lapses=True``. Two thirds of the pairs differ. ``options`` are
+    those of the board, which is read once.
     """
 
     def world(seed: int) -> tuple[bool, float]:
@@ -143,7 +144,7 @@ def at_random(share: float, lapses: bool = True) -> Callable[[int], tuple[bool, 
         coin = rng.choice([-1, 1], size=N_VOTES)
         label = np.where(rng.random(N_VOTES) < share, coin, label)
         votes = {"left": left, "right": right, "label": label}
-        return judged(Leaderboard(lapses=lapses).fit(votes), truth)
+        return judged(Leaderboard(**options).fit(votes), truth)
 
     return world
 
@@ -233,10 +234,19 @@ WORLDS: list[tuple[str, str, Any, float | None]] = [
         (
             f"{share:.0%} of votes at random, lapses=True",
             f"{N_ITEMS} items",
-            at_random(share),
+            at_random(share, lapses=True),
             before,
         )
         for share, before in [(0.0, 0.03), (0.02, 0.41), (0.05, 0.99), (0.1, 1.0)]
+    ),
+    *(
+        (
+            f"any look, 5% of votes at random, lapses={lapses}",
+            f"{N_ITEMS} items",
+            at_random(0.05, looks="any", lapses=lapses),
+            None,
+        )
+        for lapses in (False, True)
     ),
 ]
 
