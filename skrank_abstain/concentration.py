@@ -99,16 +99,20 @@ def ratio_interval(
 
     Notes
     -----
-    With R = sum(e) / sum(a) over Q queries, R plus or minus the t quantile with Q - 1
-    degrees of freedom times sqrt(Q / (Q - 1) sum((e - R a)^2)) / sum(a): the
-    linearised variance of a ratio, as in cluster sampling [1]_. For i.i.d. queries
-    the interval covers E[e] / E[a] with the given probability in the limit of many
-    queries. It covers less with few queries, or if a handful of them holds most pairs
-    or all errors. It is not clipped to a range. O(n_queries * n_ratios).
+    With R = sum(e) / sum(a) over Q queries, and h = a / sum(a) the share of each, the
+    interval is R plus or minus the t quantile with 1 / sum(h^2) - 1 degrees of freedom
+    times sqrt((Q - 1) / Q sum(((e - R a) / (1 - h))^2)) / sum(a), the jackknife's
+    standard error [1]_. 1 / sum(h^2) is the number of queries of one size that would
+    vary as much [2]_: it is Q if all sizes are equal, and less if a few queries hold
+    most pairs. For i.i.d. queries the interval covers E[e] / E[a] with the given
+    probability in the limit of many queries. It covers less if a few queries hold all
+    errors. It is not clipped to a range. O(n_queries * n_ratios).
 
     References
     ----------
     .. [1] Cochran (1977). "Sampling Techniques", third edition, chapter 6.
+    .. [2] Kish (1965). "Survey Sampling", chapter 11; Carter, Schnepel and Steigerwald
+       (2017). "Asymptotic behavior of a t-test robust to cluster heterogeneity".
 
     Examples
     --------
@@ -122,8 +126,8 @@ def ratio_interval(
         {"numerators": numerators, "denominators": denominators}, columns=True
     )
     check_not_negative(whole, "denominators")
-    ratio, influence = _linearise(part, whole)
-    half = _standard_error(influence) * stdtrit(len(part) - 1, (1 + confidence) / 2)
+    ratio, influence, freedom = _jackknife(part, whole)
+    half = _standard_error(influence) * stdtrit(freedom, (1 + confidence) / 2)
     low, high = ratio - half, ratio + half
     return (low, high) if part.ndim > 1 else (float(low), float(high))
 
@@ -175,10 +179,11 @@ def paired_ratio_test(
 
     Notes
     -----
-    Each ratio is linearised to one value per query, Q (e - R a) / sum(a), and the
-    differences of these values are tested as in a paired t test with Q - 1 degrees of
-    freedom [1]_. If all wholes are equal it is the paired t test of the shares. For
-    i.i.d. queries level and coverage are right in the limit of many queries. If no
+    Each query moves a ratio by (Q - 1) (e - R a) / (sum(a) - a), the jackknife's share.
+    The differences of these shares are tested as in a paired t test with 1 / sum(h^2) -
+    1 degrees of freedom, the fewer of the two, h = a / sum(a) [1]_. If all wholes are
+    equal it is the paired t test of the ratios e / a. For i.i.d. queries level and
+    coverage are right in the limit of many queries. If no
     query deviates from its ratios, as when A is always and B never right, the interval
     has no width and the p-value of a difference is 0. O(n_queries).
 
@@ -227,16 +232,16 @@ def ratio_difference(*columns: ArrayLike, confidence: float = 0.95) -> RatioDiff
     first, total_a, second, total_b = _check_per_query(named)
     check_not_negative(total_a, "whole_a")
     check_not_negative(total_b, "whole_b")
-    # Linearise, then subtract: a difference of ratios has no value for each query, but
-    # its linearisation has, and common errors cancel query by query.
-    ratio_a, influence_a = _linearise(first, total_a)
-    ratio_b, influence_b = _linearise(second, total_b)
-    influence = influence_a - influence_b
-    return difference_of(float(ratio_a), float(ratio_b), influence, confidence)
+    # Subtract what each query moves: a difference of ratios has no value for each
+    # query, and common errors cancel query by query.
+    ratio_a, influence_a, freedom_a = _jackknife(first, total_a)
+    ratio_b, influence_b, freedom_b = _jackknife(second, total_b)
+    influence, freedom = influence_a - influence_b, float(min(freedom_a, freedom_b))
+    return difference_of(float(ratio_a), float(ratio_b), influence, freedom, confidence)
 
 
 def difference_of(
-    a: float, b: float, influence: FloatArray, confidence: float
+    a: float, b: float, influence: FloatArray, freedom: float, confidence: float
 ) -> RatioDifference:
     """Return ``a - b`` with its t interval and p-value.
 
@@ -244,7 +249,7 @@ def difference_of(
     the standard error of its mean is that of the difference.
     """
     check_fraction(confidence, "confidence")
-    difference, freedom = a - b, len(influence) - 1
+    difference = a - b
     error = float(_standard_error(influence))
     half = error * float(stdtrit(freedom, (1 + confidence) / 2))
     # Equal up to rounding: 0 / 0 would make the p-value a matter of luck.
@@ -275,13 +280,16 @@ def _check_per_query(
     return checked
 
 
-def _linearise(part: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a ratio, NaN if undefined, and each query's linear share of its error."""
-    # Delta method: to first order the error of the ratio is the mean of these.
+def _jackknife(part: FloatArray, whole: FloatArray) -> tuple[FloatArray, ...]:
+    """Return a ratio, what each query moves it by, and the degrees of freedom.
+
+    NaN if it is undefined, or one query holds the whole.
+    """
     total = whole.sum(axis=0)
-    total = np.where(total > 0, total, np.nan)
-    ratio = part.sum(axis=0) / total
-    return ratio, len(part) * (part - ratio * whole) / total
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = part.sum(axis=0) / np.where(total > 0, total, np.nan)
+        influence = (len(part) - 1) * (part - ratio * whole) / (total - whole)
+        return ratio, influence, total**2 / (whole**2).sum(axis=0) - 1
 
 
 def _standard_error(influence: FloatArray) -> FloatArray:

@@ -193,7 +193,7 @@ default=None
     kept = (1 - size / queries.size)[:, None, None]
     influence = size.size * kept * (whole - np.array(without))
     found = (
-        difference_of(one, two, each, confidence)
+        difference_of(one, two, each, size.size - 1, confidence)
         for (one, two), each in zip(
             whole.T.tolist(), (influence[:, 0] - influence[:, 1]).T, strict=True
         )

@@ -52,6 +52,38 @@ def test_dependent_pairs_are_covered(interval, options):
     assert 0.91 < hits / 400 < 0.98
 
 
+def test_the_error_is_that_of_the_ratios_without_each_query():
+    part, whole = np.array([3.0, 0, 2, 9]), np.array([4.0, 5, 2, 30])
+    without = (part.sum() - part) / (whole.sum() - whole)
+    error = np.sqrt(3 * np.mean((without - part.sum() / whole.sum()) ** 2))
+    share = whole / whole.sum()
+    half = stats.t.ppf(0.975, 1 / np.sum(share**2) - 1) * error
+    low, high = ratio_interval(part, whole)
+    assert ((low + high) / 2, (high - low) / 2) == pytest.approx((14 / 41, half))
+
+
+@pytest.mark.parametrize("n_queries", [10, 40, 156])
+def test_a_few_queries_may_hold_most_pairs(n_queries):
+    rng = np.random.default_rng(0)
+
+    def draw(n):
+        sizes = np.ceil(np.exp(3 + 1.2 * rng.normal(size=n)))
+        return sizes * rng.beta(1.5, 8, size=n), sizes  # pairs in the wrong order
+
+    hits, taken_for_alike = 0, 0
+    for _ in range(1000):
+        part, whole = draw(n_queries)
+        low, high = ratio_interval(part, whole)
+        hits += low <= 1.5 / 9.5 <= high
+        ratio = part.sum() / whole.sum()
+        error = np.sqrt(n_queries) * np.std(part - ratio * whole, ddof=1) / whole.sum()
+        half = stats.t.ppf(0.975, n_queries - 1) * error
+        taken_for_alike += abs(ratio - 1.5 / 9.5) <= half
+    # Binomial standard error .007 at .95.
+    assert hits / 1000 > 0.92
+    assert hits >= taken_for_alike + (0 if n_queries > 100 else 40)
+
+
 @pytest.mark.parametrize("interval", INTERVALS)
 @pytest.mark.parametrize(("part", "whole"), [([3], [4]), ([0, 0], [0, 0]), ([], [])])
 def test_undefined(interval, part, whole):

@@ -207,7 +207,7 @@ def test_class_acceptance(method, weighted):
     for i, label in enumerate((-1, 0, 1)):
         part = sums(data["accepted"] * (data["truth"] == label), data, weight)
         expected = (
-            ratio_interval(part[present], whole[present])
+            np.clip(ratio_interval(part[present], whole[present]), 0, 1)
             if method == "delta"
             else bootstrap(part[present], whole[present], random_state=1)
         )
