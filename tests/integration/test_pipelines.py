@@ -3,11 +3,19 @@
 import numpy as np
 import pytest
 from scorers.boosters import make_ranker
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skrank_abstain import BALToR, CostAbstainer, PairwiseRankerClassifier
+from skrank_abstain import (
+    BALToR,
+    CostAbstainer,
+    PairwiseRankerClassifier,
+    RiskControlledRanker,
+)
 from skrank_abstain.metrics import selective_accuracy_scorer
 
 ABSTAINERS = [
@@ -117,3 +125,21 @@ def test_comparisons_with_routing(library, items):
     np.testing.assert_allclose(pipeline.predict_proba(X).sum(axis=1), 1)
     accuracy = np.mean(pipeline.predict(X) == y)
     assert pipeline.score(X, y, qid=qid) == pytest.approx(accuracy)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("routing")
+@pytest.mark.filterwarnings("ignore:No threshold could be certified:UserWarning")
+@pytest.mark.filterwarnings("ignore:The scores do not agree:UserWarning")
+def test_a_step_that_learns_from_y_belongs_inside_the_ranker():
+    # Noise: every certificate of .4 is false. At most a tenth of them is promised.
+    def fitted(seed, ranker):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(1200, 2500)), rng.integers(3, size=1200)
+        return clone(ranker).fit(X, y, qid=np.repeat(np.arange(150), 8))
+
+    select, bound = SelectKBest(k=30), {"max_risk": 0.4, "random_state": 0}
+    outside = make_pipeline(select, RiskControlledRanker(Ridge(), **bound))
+    inside = RiskControlledRanker(make_pipeline(select, Ridge()), **bound)
+    assert sum(fitted(seed, outside)[-1].certified_ for seed in range(20)) > 2
+    assert not any(fitted(seed, inside).certified_ for seed in range(20))
