@@ -267,7 +267,8 @@ def _columns(
     """Return the columns of the table as lists of one length."""
     found: dict[str, list[Any]] = {}
     if answers is not None:
-        found = read_columns(answers, name, remedy="; read a file by read_answers")
+        remedy = "; read a file by review.read_answers"
+        found = read_columns(answers, name, remedy=remedy)
     guessed = [name for name in OF_THE_MODEL if name in found]
     if guessed:
         raise ValueError(
