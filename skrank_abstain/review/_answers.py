@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels import IntArray
+from skrank_abstain._kernels import BoolArray, IntArray
 from skrank_abstain._validation import is_blank, is_missing, listed, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import (
@@ -140,6 +140,13 @@ class Answers:
     def pair_start(self) -> IntArray:
         """Where the answers about each pair start, shape (n_answered + 1,)."""
         return np.searchsorted(self.pair, np.arange(self.pair.max(initial=-1) + 2))
+
+    @cached_property
+    def labels(self) -> BoolArray:
+        """Which labels -1, 0, +1 somebody gave each pair, shape (n_answered, 3)."""
+        given = np.zeros((self.pair_start.size - 1, 3), dtype=np.bool_)
+        given[self.pair, self.label + 1] = True
+        return given
 
 
 def _join_gold(
