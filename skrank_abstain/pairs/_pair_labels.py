@@ -68,7 +68,7 @@ def read_columns(table: Any, name: str, *, remedy: str = "") -> dict[str, list[A
     if hasattr(table, "to_pylist"):  # of pyarrow
         table = table.to_pylist()
     if isinstance(table, Sequence) and not isinstance(table, str | bytes):
-        return _columns_of_rows(table, name)
+        return _columns_of_rows(table, name, remedy)
     names = table if isinstance(table, Mapping) else getattr(table, "columns", None)
     if names is None or (names is table and any(map(np.isscalar, table.values()))):
         raise TypeError(
@@ -104,11 +104,13 @@ def warn_of_unread(
         )
 
 
-def _columns_of_rows(rows: Sequence[Any], name: str) -> dict[str, list[Any]]:
+def _columns_of_rows(
+    rows: Sequence[Any], name: str, remedy: str
+) -> dict[str, list[Any]]:
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise TypeError(
-                f"{name} must hold mappings, got {shown(row)} in row {number}."
+                f"{name} must hold mappings, got {shown(row)} in row {number}{remedy}."
             )
     every = dict.fromkeys(key for row in rows for key in row)
     return {str(key): [row.get(key) for row in rows] for key in every}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels import IntArray
+from skrank_abstain._kernels import BoolArray, IntArray
 from skrank_abstain._validation import is_blank, is_missing, listed, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import (
@@ -141,6 +141,13 @@ class Answers:
         """Where the answers about each pair start, shape (n_answered + 1,)."""
         return np.searchsorted(self.pair, np.arange(self.pair.max(initial=-1) + 2))
 
+    @cached_property
+    def labels(self) -> BoolArray:
+        """Which labels -1, 0, +1 somebody gave each pair, shape (n_answered, 3)."""
+        given = np.zeros((self.pair_start.size - 1, 3), dtype=np.bool_)
+        given[self.pair, self.label + 1] = True
+        return given
+
 
 def _join_gold(
     table: dict[str, list[Any]], right: dict[str, list[Any]]
@@ -267,7 +274,8 @@ def _columns(
     """Return the columns of the table as lists of one length."""
     found: dict[str, list[Any]] = {}
     if answers is not None:
-        found = read_columns(answers, name, remedy="; read a file by read_answers")
+        remedy = "; read a file by review.read_answers"
+        found = read_columns(answers, name, remedy=remedy)
     guessed = [name for name in OF_THE_MODEL if name in found]
     if guessed:
         raise ValueError(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from skrank_abstain._kernels import IntArray
 from skrank_abstain.pairs import SHOWN, Table, html_of_rows, plain
-from skrank_abstain.review._choosing import UNTOLD, pair_number
+from skrank_abstain.review._choosing import UNTOLD
 from skrank_abstain.review._posterior import Posterior
 
 #: Items that a terminal shows.
@@ -18,8 +18,9 @@ _SAID = {
     -1: "{} was put below {}",
     0: "{} was called the same as {}",
     1: "{} was put above {}",
-    UNTOLD: "people disagree about {} and {}",
 }
+_DISPUTED = "people disagree about {} and {}"
+_DECIDED = ", and answers about other pairs decide: "
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +46,8 @@ class Changes(Table):
         grades, changed, for the n where it changed most; and counts the orders with it
         that were decided before and are open now, or turned around. Any other item, and
         one that moved against its own gain, changed because of another that people were
-        asked about: which passed it, or changed most.
+        asked about: which passed it, or changed most. A sentence about an item of a
+        pair that people disagree about, if answers about other pairs decide it, too.
 
     Examples
     --------
@@ -99,6 +101,7 @@ class Changes(Table):
 
 def reasons(
     beliefs: tuple[Posterior, Posterior],
+    said: IntArray,
     told: NDArray[np.int8],
     bounds: IntArray,
     n_lost: IntArray,
@@ -110,8 +113,10 @@ def reasons(
     ----------
     beliefs : tuple of two Posterior
         Before and after the answers.
-    told : ndarray of shape (n_pairs,), int8
-        Labels that people say, or `UNTOLD`.
+    said : ndarray of shape (n_answered,), int64
+        What people say of each answered pair; `UNTOLD` where they disagree.
+    told : ndarray of shape (n_answered,), int8
+        The same with what follows from other answers.
     bounds : ndarray of shape (n_items, 6), int64
         Best and worst rank and place, before and after.
     n_lost : ndarray of shape (n_items,), int64
@@ -120,7 +125,6 @@ def reasons(
     """
     before, after = beliefs
     left, right, likelihood, *_ = after.answered
-    said = told[pair_number(left, right, after.n_items)]
     rise = after.expected_gain - before.expected_gain
     carried = []
     for kept in ~np.eye(left.size, dtype=bool):
@@ -130,14 +134,19 @@ def reasons(
     most = np.argmax(carried, axis=0)
     asked = np.unique([left, right])
     asked = asked[np.argsort(-np.abs(rise[asked]), kind="stable")]
+    pairs = [
+        (one, other, [UNTOLD, label] if own == UNTOLD != label else [label])
+        for one, other, own, label in np.transpose([left, right, said, told]).tolist()
+    ]
     texts = []
     for i, (*old, start, best, worst, place) in enumerate(bounds.tolist()):
-        text = ""
+        text, named = "", None
         if n_lost[i] or [*old, start] != [best, worst, place]:
             text = f"{_way(start, place)}: "
             # Who gained fell only because another passed it, and the other way round.
             if i in asked and (place - start) * rise[i] <= 0:
-                text += _answer(i, left[most[i]], right[most[i]], said[most[i]], names)
+                named = pairs[most[i]]
+                text += _answer(i, named, names)
                 text += _grades(before.grade_proba[i], after.grade_proba[i])
             else:
                 others = asked[asked != i]
@@ -146,6 +155,9 @@ def reasons(
                 text += f"because of {names[j]} ({_way(*bounds[j, [2, 5]])})"
             if n_lost[i]:
                 text += f"; orders reopened: {n_lost[i]}"
+        for pair in pairs:
+            if pair is not named and i in pair[:2] and len(pair[2]) > 1:
+                text += "; " * bool(text) + _answer(i, pair, names)
         texts.append(text)
     return texts
 
@@ -154,11 +166,14 @@ def _way(start: int, place: int) -> str:
     return f"{start} to {place}" if start != place else f"stays {place}"
 
 
-def _answer(i: int, left: int, right: int, label: int, names: Any) -> str:
+def _answer(i: int, pair: Any, names: Any) -> str:
     """Say what people said of a pair, from the side of item ``i`` if it is in it."""
+    (left, right, labels), sign = pair, 1
     if left == i:
-        left, right, label = right, left, label if label == UNTOLD else -label
-    return _SAID[label].format(names[left], "it" if right == i else names[right])
+        left, right, sign = right, left, -1
+    both = names[left], "it" if right == i else names[right]
+    said = (_SAID.get(sign * label, _DISPUTED).format(*both) for label in labels)
+    return _DECIDED.join(said)
 
 
 def _grades(before: Any, after: Any) -> str:

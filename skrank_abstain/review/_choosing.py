@@ -8,6 +8,7 @@ from itertools import count, islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_choice, shown
@@ -208,6 +209,7 @@ def questions_of_query(
     answer_proba: FloatArray,
     loss: FloatArray,
     rng: np.random.Generator | None = None,
+    disputed: ArrayLike = (),
 ) -> Iterator[Question]:
     """Yield the questions of one query, one after the other.
 
@@ -220,13 +222,15 @@ def questions_of_query(
     rng : Generator, default=None
         Draws the truth, and answers to it. None: each question gets its most probable
         answer.
+    disputed : array-like of shape (n_disputed,), int, default=()
+        Answered pairs, in canonical order, to ask about once more.
 
     Yields
     ------
     question : Question
-        The most useful one, as if those before it had got their answers. Pairs that
-        were answered, whose answer follows from others, or whose label is sure, are
-        left out.
+        The most useful one, as if those before it had got their answers. Other pairs
+        that were answered, whose answer follows from others, or whose label is sure,
+        are left out.
 
     Notes
     -----
@@ -239,7 +243,8 @@ def questions_of_query(
     posterior = posterior.roughly()
     while True:
         proba = posterior.pair_proba
-        pairs = np.flatnonzero(_open_pairs(posterior) & (1 - proba.max(axis=1) > _SURE))
+        is_open = _open_pairs(posterior, disputed)
+        pairs = np.flatnonzero(is_open & (1 - proba.max(axis=1) > _SURE))
         if pairs.size > _N_CANDIDATES:
             promise = _numbers(objective.candidates(posterior), objective, first.size)
             most = np.argpartition(-promise[pairs], _N_CANDIDATES)[:_N_CANDIDATES]
@@ -261,6 +266,7 @@ def questions_of_query(
         i, j = int(first[pair]), int(second[pair])
         yield Question(float(values[best]), i, j, answer - 1)
         posterior = posterior.with_answers(i, j, answer_proba[[answer]])
+        disputed = np.setdiff1d(disputed, pair)
 
 
 def choose_questions(
@@ -306,12 +312,14 @@ def _numbers(found: Any, objective: QuestionObjective, n: int) -> FloatArray:
     return numbers
 
 
-def _open_pairs(posterior: Posterior) -> BoolArray:
-    """Return which pairs, in canonical order, have no answer, given or implied."""
+def _open_pairs(posterior: Posterior, disputed: ArrayLike) -> BoolArray:
+    """Return which pairs have no answer, given or implied, and the disputed ones."""
     left, right, likelihood, *_ = posterior.answered
     label, n = likelihood.argmax(axis=1) - 1, posterior.n_items
-    is_open: BoolArray = labels_told(left, right, label, n) == UNTOLD
-    is_open[pair_number(left, right, n)] = False
+    pair = pair_number(left, right, n)
+    told = ~np.isin(pair, disputed)
+    is_open = labels_told(left[told], right[told], label[told], n) == UNTOLD
+    is_open[pair] = ~told
     return is_open
 
 

@@ -141,7 +141,8 @@ def judge_reviewers(
     likelihood : ndarray of shape (n_answered, 3), float64
         As of ``reviewers.likelihood``; where answers about a pair differ, by the rates
         that answers about other pairs show: nobody is less credible for contradicting
-        the model, or somebody else, about this one.
+        the model, or somebody else, about this one. Where people give both orders, a
+        tie, which lies between, is no less likely than the less likely order.
 
     Notes
     -----
@@ -157,7 +158,7 @@ def judge_reviewers(
     free, own = np.isnan(known), answers.reviewer
     start = judged = Reviewers.of_error(np.where(free, TYPICAL_ERROR, known))
     if not free.any() or not len(answers):
-        return judged, judged.likelihood(answers)
+        return judged, _between_orders(judged.likelihood(answers), answers)
     for _ in range(_ROUNDS):
         proba = label_proba(judged.likelihood(answers))[answers.pair]
         # Expected number of answers of each reviewer, by answer and true label.
@@ -174,9 +175,20 @@ def judge_reviewers(
     elsewhere = Reviewers(*rates).likelihood(
         replace(answers, reviewer=np.arange(at.size))
     )
-    first = answers.label[answers.pair_start[:-1]][answers.pair]
-    disputed = np.bincount(answers.pair, answers.label != first)[:, None] > 0
-    return judged, np.where(disputed, elsewhere, judged.likelihood(answers))
+    differ = answers.labels.sum(axis=1, keepdims=True) > 1
+    likelihood = np.where(differ, elsewhere, judged.likelihood(answers))
+    return judged, _between_orders(likelihood, answers)
+
+
+def _between_orders(likelihood: FloatArray, answers: Answers) -> FloatArray:
+    """Let no tie be less likely than both orders, if people gave both.
+
+    Their errors are not independent of the truth: people who contradict each other see
+    a small difference, though each of them orders few ties.
+    """
+    both, (right, tie, left) = answers.labels[:, ::2].all(axis=1), likelihood.T
+    likelihood[both, 1] = np.maximum(tie, np.minimum(right, left))[both]
+    return likelihood
 
 
 def _rates(counts: FloatArray) -> FloatArray:

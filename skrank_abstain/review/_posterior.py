@@ -107,25 +107,25 @@ class Posterior:
         ----------
         prior : GradePrior
         left, right : array-like of shape (n_answered,), int
-            Positions of the items of each answered pair, ``left < right``; each once.
+            Positions of the items of each answered pair, ``left < right``.
         likelihood : array-like of shape (n_answered, 3), float
             P(answers about the pair | true label), up to a factor, for the labels -1,
-            0, +1; positive.
+            0, +1; positive. Those of a repeated pair are multiplied.
         most_nodes : int
             Nodes at most, if all loops are cut.
         """
         from skrank_abstain.review._sum_product import believe, link_items
 
-        left, right = (np.asarray(side, dtype=np.int64) for side in (left, right))
-        order = np.lexsort((right, left))
-        left, right = left[order], right[order]
-        likelihood = np.reshape(likelihood, (-1, 3))[order]
+        both = np.array([left, right], dtype=np.int64)
+        pairs, at = np.unique(both, axis=1, return_inverse=True)
+        product = np.ones((pairs.shape[1], 3))
+        np.multiply.at(product, at.reshape(-1), np.reshape(likelihood, (-1, 3)))
         n_nodes, n, n_grades = prior.grade.shape
         # Cutting all loops is exact; if that takes too many nodes, cut some of them and
         # repeat messages in the others.
         for limit in (most_nodes, min(most_nodes, _MOST_NODES_IN_LOOPS)):
             most = _most_cut(n_nodes, n, n_grades, limit)
-            answered, cut = link_items(n, left, right, likelihood, most)
+            answered, cut = link_items(n, pairs[0], pairs[1], product, most)
             if not answered.has_loops:
                 break
         logs = _condition(prior, answered, cut)
@@ -145,7 +145,7 @@ class Posterior:
         Parameters
         ----------
         left, right : array-like of shape (n_new,), int
-            Positions of the items, ``left < right``; pairs without an answer so far.
+            Positions of the items, ``left < right``.
         likelihood : ndarray of shape (n_new, 3), float64
             P(answer | true label), for the labels -1, 0, +1.
         """

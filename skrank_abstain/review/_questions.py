@@ -31,7 +31,7 @@ from skrank_abstain.review._answers import as_text, is_pair_id, pair_id
 #: Columns of a task; items have their names, or their rows of X.
 _TASK = ("pair_id", "qid", "left_id", "right_id")
 #: Columns that an answer may lack, and all that are read from a table.
-_BESIDE = ("reviewer", "time", "pair_id")
+_BESIDE = ("reviewer", "time", "pair_id", "answer_id")
 _READ = (*_TASK, "left", "right", "label", "reviewer", "time")
 #: Columns by which a table of questions may name the pairs.
 _NAMED = ("pair_id", "left_id", "right_id")
@@ -456,7 +456,8 @@ def read_answers(
         ``label``, and ``reviewer``, ``time`` and the ``pair_id`` of a task in the rows
         that have them; no ``qid`` if no row has one. Tasks that were skipped or have no
         label are left out. With several files, one without reviewers is by a reviewer
-        who is called as the file, without its ending.
+        who is called as the file, without its ending. Of the answers to one question of
+        a page, saved in several files by one person, the last counts.
 
     Raises
     ------
@@ -501,7 +502,10 @@ def read_answers(
             "reviewer must be named in all answers or in none, got none in answer "
             f"{without[0]} and {len(without)} such answers in all."
         )
-    return answers
+    # A page saves all its answers every time, and some were changed meanwhile.
+    by_time = sorted(answers, key=lambda answer: str(answer.get("time")))
+    last = {each["answer_id"]: each for each in by_time if "answer_id" in each}
+    return [each for each in answers if last.get(each.pop("answer_id", 0), each) is each]
 
 
 def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:

@@ -460,15 +460,15 @@ class Review:
         n_lost = np.bincount(ends, minlength=queries.n_items)
         because = np.full(queries.n_items, "", dtype=object)
         starts = np.append(0, np.cumsum(queries.pair_counts))
-        asked = np.unique(self.answers.query)
-        for query in asked.tolist():
+        for query, left, right, said in _by_query(self.answers, self._said):
             own = queries.rows(query)
-            told = self._people[0][starts[query] : starts[query + 1]]
+            told = self._people[0][starts[query] + pair_number(left, right, own.size)]
             named = [f"item {row}" for row in own] if names is None else names[own]
             beliefs = before._posterior(query), self._posterior(query)
-            because[own] = reasons(beliefs, told, bounds[own], n_lost[own], named)
+            labels = said, told
+            because[own] = reasons(beliefs, *labels, bounds[own], n_lost[own], named)
         rows = np.lexsort((bounds[:, 5], queries.codes))
-        rows = rows[np.isin(queries.codes[rows], asked)]
+        rows = rows[np.isin(queries.codes[rows], self.answers.query)]
         columns = (
             queries.values[queries.codes[rows]],
             rows if names is None else names[rows],
@@ -522,6 +522,13 @@ class Review:
         return bounds_of_orders(winner, loser, queries.codes, self._gain[0])
 
     @cached_property
+    def _said(self) -> IntArray:
+        """The most credible label of each answered pair, `UNTOLD` if it is disputed."""
+        given = self.answers.labels * self.likelihood
+        equal = given * _MORE_CREDIBLE > given.max(axis=1, keepdims=True, initial=0.0)
+        return np.where(equal.sum(axis=1) > 1, UNTOLD, given.argmax(axis=1) - 1)
+
+    @cached_property
     def _people(self) -> tuple[NDArray[np.int8], IntArray]:
         """What people say: labels of all pairs, and groups of equal items.
 
@@ -530,16 +537,11 @@ class Review:
         do no orders: with answers that err, what follows from many is less certain than
         each. A group is known by the first row in it.
         """
-        queries, answers = self.items.queries, self.answers
-        said = np.zeros((answers.pair_start.size - 1, 3))
-        said[answers.pair, answers.label + 1] = 1.0
-        said *= self.likelihood
-        equal = said * _MORE_CREDIBLE > said.max(axis=1, keepdims=True, initial=0.0)
-        labels = np.where(equal.sum(axis=1) > 1, UNTOLD, said.argmax(axis=1) - 1)
+        queries = self.items.queries
         starts = np.append(0, np.cumsum(queries.pair_counts))
         told = np.full(queries.n_pairs, UNTOLD, dtype=np.int8)
         group = np.arange(queries.n_items)
-        for query, left, right, label in _by_query(answers, labels):
+        for query, left, right, label in _by_query(self.answers, self._said):
             own, known = queries.rows(query), label != UNTOLD
             implied = labels_told(left[known], right[known], label[known], own.size)
             asked = pair_number(left, right, own.size)
@@ -620,14 +622,18 @@ class Review:
     ) -> list[tuple[int, Question]]:
         """Choose questions; ``drawn``: answers are drawn, not the most probable."""
         answer_proba = self.typical.answer_proba()
-        n_queries = self.items.queries.n_queries
+        n_queries, sizes = self.items.queries.n_queries, self.items.queries.sizes
+        disputed = {
+            query: pair_number(left, right, sizes[query])[label == UNTOLD]
+            for query, left, right, label in _by_query(self.answers, self._said)
+        }
 
         def stream(query: int) -> Iterator[Question]:
             if verbose and query % max(n_queries // 10, 1) == 0:
                 print(f"[Review] questions about query {query + 1} of {n_queries}")  # noqa: T201
             rng = np.random.default_rng(query) if drawn else None
-            posterior = self._posterior(query)
-            yield from questions_of_query(posterior, objective, answer_proba, loss, rng)
+            aim = self._posterior(query), objective, answer_proba, loss
+            yield from questions_of_query(*aim, rng, disputed.get(query, ()))
 
         return choose_questions(map(stream, range(n_queries)), n, per_query)
 

@@ -201,7 +201,8 @@ def test_zero_and_one_alone_are_refused():
 @pytest.mark.parametrize(
     ("table", "error", "match"),
     [
-        ("answers.csv", TypeError, "read a file"),
+        ("answers.csv", TypeError, "read a file by review.read_answers"),
+        (["a.csv"], TypeError, "row 0; read a file by review.read_answers"),
         (3, TypeError, "frame, a mapping"),
         ([1], TypeError, "row 0"),
         ({"left": [0], "right": [2]}, ValueError, "columns qid, left"),

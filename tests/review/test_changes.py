@@ -144,3 +144,27 @@ def test_nobody_falls_by_a_win_nor_rises_by_a_defeat():
             assert not (down < 0 and "was put above it" in text), row
             fell += down > 0 and row["item_id"] == NAMES[first]
     assert fell > 0
+
+
+def test_a_disputed_pair_that_other_answers_decide_is_said_to_be_one():
+    """Two people contradict each other, and a third item decides."""
+    said = [
+        {"left": left, "right": right, "label": "left", "reviewer": name}
+        for left, right, name in [(0, 1, "x"), (1, 0, "y"), (0, 2, "z"), (2, 1, "z")]
+    ]
+    names = np.array(["Ann", "Bo", "Cy", *NAMES[3:12]])
+    for answer in said:
+        answer |= {side: names[answer[side]] for side in ("left", "right")}
+    review = RANKER.review(X[:12], answers=said, item_id=names)
+    assert review.decisions.answered[0]
+    assert review.decisions.label[0] == 1
+    because = dict(zip(names, [""] * 12, strict=True)) | {
+        row["item_id"]: row["because"] for row in review.changes().to_dicts()
+    }
+    start = "people disagree about {} and it, and answers about other pairs decide: "
+    assert because["Ann"].count(start.format("Bo") + "Bo was put below it") == 1
+    assert because["Bo"].count(start.format("Ann") + "Ann was put above it") == 1
+    assert not any("disagree" in because[name] for name in names[2:])
+    # While nothing else decides it, people disagree and that is all.
+    open_pair = RANKER.review(X[:12], answers=said[:2], item_id=names)
+    assert not any("other pairs" in text for text in open_pair.changes().because)

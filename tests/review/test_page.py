@@ -115,6 +115,34 @@ def test_a_saved_file_is_read(tmp_path):
     assert list(review.reviewer_error_) == ["Ann"]
 
 
+@pytest.mark.parametrize("reviewer", [{"reviewer": "Ann"}, {}])
+def test_an_answer_that_was_changed_on_the_page_replaces_the_first(reviewer, tmp_path):
+    """One pair stands twice on the page, as for voters about two prompts."""
+    sides = {"pair_id": "", "qid": "", "left_id": "a", "right_id": "b"}
+
+    def save(name, *said):
+        rows = [
+            sides
+            | reviewer
+            | {"label": label, "time": f"2026-11-01T10:0{minute}.5Z"}
+            | {"answer_id": f"page {who} {number}"}
+            for number, label, minute, who in said
+        ]
+        (tmp_path / name).write_text(json.dumps(rows))
+
+    save("answers.json", (0, "left", 1, "x"), (1, "same", 2, "x"))
+    save("answers (1).json", (0, "left", 1, "x"), (1, "right", 3, "x"))
+    save("other.json", (1, "left", 4, "y"))
+    files = [tmp_path / name for name in ("answers.json", "answers (1).json")]
+    newest = read_answers(files[1])
+    assert "answer_id" not in newest[0]
+    for both in (files, files[::-1]):
+        found = read_answers(*both, tmp_path / "other.json")
+        assert len(found) == 3
+        said = {(each["label"], each["time"]) for each in found}
+        assert said >= {(each["label"], each["time"]) for each in newest}
+
+
 @pytest.mark.parametrize(
     ("text", "match"),
     [
@@ -291,6 +319,27 @@ def test_buttons_answer(tab):
     answers = answers_of(tab)  # before the end
     assert [answer["label"] for answer in answers] == ["right", "same", "left"]
     assert "reviewer" not in answers[0]
+
+
+@pytest.mark.parametrize("name", ["Ann", ""])
+def test_a_changed_answer_replaces_the_one_that_was_saved(tab, name, tmp_path):
+    start(tab, name)
+    tab.press("ArrowLeft", "ArrowDown")
+    files = [tmp_path / "first.json", tmp_path / "second.json"]
+    files[0].write_text(saved(tab).read_text(encoding="utf-8"))
+    tab.press("u", "ArrowRight", "ArrowRight")
+    files[1].write_text(saved(tab).read_text(encoding="utf-8"))
+    for order in (files, files[::-1]):
+        labels = [answer["label"] for answer in read_answers(order)]
+        assert sorted(labels) == ["left", "right", "right"]
+    # Another browser without a name is another person.
+    tab.value("localStorage.clear()")
+    tab.open(tmp_path / "page.html")
+    start(tab, name)
+    tab.press("ArrowLeft")
+    files += [tmp_path / "third.json"]
+    files[2].write_text(saved(tab).read_text(encoding="utf-8"))
+    assert len(read_answers(files)) == (3 if name else 4)
 
 
 def test_a_clicked_button_does_not_take_the_space_bar(tab):

@@ -167,8 +167,9 @@ def test_contradictory_answers_are_finite_and_reported(labels):
         assert (60, 61, 62) in [one.answers for one in review.contradictions]
 
 
-def test_two_who_contradict_each_other_leave_an_open_pair_open():
-    ranker = fit(loss="misranking", coverage=0.5)
+@pytest.mark.parametrize("loss", ["misranking", "zero_one", "clear_order"])
+def test_two_who_contradict_each_other_leave_an_open_pair_open(loss):
+    ranker = fit(loss=loss, coverage=0.5)
     before = ranker.review(X[:12]).decisions
     for k in np.flatnonzero(~before.accepted):
         i, j = before.left[k], before.right[k]
@@ -575,6 +576,40 @@ def test_what_follows_from_answers_is_not_asked():
     asked = {(p.left, p.right) for p in review.ask(15)}
     assert asked
     assert not asked & {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)}
+
+
+def test_a_disputed_pair_is_asked_again_until_people_agree():
+    def pairs(answers, n=66):
+        asked = RANKER.review(X[:12], answers=answers).ask(n, objective="pairs")
+        return [(p.left, p.right) for p in asked]
+
+    (first,) = pairs([], 1)
+    i, j = first
+    said = answers_of((i, "left", j)) + answers_of((i, "right", j), reviewer="y")
+    # What contradicting answers leave is what nobody said: the same is worth asking.
+    assert pairs(said, 1) == [first]
+    assert pairs(said).count(first) == 1
+    third = answers_of((i, "left", j), reviewer="z")
+    assert first not in pairs(said + third)
+    # Other answers may decide it meanwhile: people still disagree.
+    k = next(k for k in range(12) if k not in first)
+    others = answers_of((i, "left", k), (k, "left", j), reviewer="z")
+    assert RANKER.review(X[:12], answers=said + others).decisions.answered[
+        by_pair(RANKER.review(X[:12]))[first]
+    ]
+    assert first in pairs(said + others)
+    assert first not in pairs(others)
+
+
+def test_a_disputed_pair_implies_nothing_about_what_to_ask():
+    said = answers_of((0, "right", 1), (1, "right", 2))
+    assert (0, 2) not in {
+        (p.left, p.right) for p in RANKER.review(X[:6], answers=said).ask(15)
+    }
+    said += answers_of((0, "left", 1), reviewer="y")
+    assert (0, 2) in {
+        (p.left, p.right) for p in RANKER.review(X[:6], answers=said).ask(15)
+    }
 
 
 def test_what_questions_will_bring():
