@@ -526,9 +526,10 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     path, item = isinstance(X, str | PathLike), X[0] if isinstance(X, list) and X else X
     # A dok_array is a mapping, too.
     if path or (isinstance(item, Mapping) and not issparse(item)):
-        call = "read_csv" if path else "DataFrame"
+        parquet = ", or Parquet to partitions.calibrate"
+        call = f"read_csv(X){parquet}" if path else "DataFrame(X)"
         raise TypeError(
-            f"X must be an array or a frame, got {shown(X)}; pass pandas.{call}(X)."
+            f"X must be an array or a frame, got {shown(X)}; pass pandas.{call}."
         )
     if not hasattr(X, "shape"):
         X = np.asarray(X)

@@ -408,7 +408,7 @@ class RuleThreshold(ModelWrapper):
         self.threshold_: float = self._region.risk
         # An expectation: pairs on a randomised boundary count with their probability.
         self.coverage_: float = self._calibration.coverage(self._region)
-        self.id_ = identify(self._id_of_fit, self._region)
+        self.id_ = identify(self._id_of_fit, self._region, self._fitted_rule)
 
     def _keys_of_draws(self, hash_of: Callable[[Any], Any], X: Any) -> Any:
         """Return hashes of the rows where pairs are drawn by them, or None."""

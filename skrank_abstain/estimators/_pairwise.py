@@ -42,6 +42,7 @@ from skrank_abstain.intake import (
     hash_halves,
     warn_of_repeats,
     warn_of_seen,
+    warn_of_trained,
 )
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Queries, Scores, group_queries
@@ -291,6 +292,8 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         hashes = hash_halves(sides(X))
         self._fit_rows = find_repeats(hashes, named, rows, label, trained.folds)
         warn_of_repeats(self._fit_rows, "pair")
+        if self.prefit_ and self._verdicts is not None:
+            warn_of_trained(trained.model, X, hashes, "pair")
         left = group_queries(queries.codes[rows], rows.size)
         kind = kinds.code[queries.codes[rows[left.first_rows]]]
         parts = [np.arange(left.n_queries)]

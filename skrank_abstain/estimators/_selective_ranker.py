@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import all_or_nothing
@@ -755,17 +755,15 @@ feature_names_in_
         >>> print(ranker.explain(data.data[:4], "Ann", "Di", item_id=names))
         Ann and Di: A person decides (risk above the threshold); ...0.51) decides it...
         """
-        if item_id is not None:
-            found = [
-                [k for k, n in enumerate(item_id) if n == s] for s in (left, right)
-            ]
-            if [len(rows) for rows in found] != [1, 1]:
-                raise ValueError(
-                    f"left and right must name one row of X each, got {shown(left)} "
-                    f"and {shown(right)}, in rows {found[0]} and {found[1]}: pass X of "
-                    "one query, or rows without item_id."
-                )
-            (left,), (right,) = found
+        names = range(_num_samples(X)) if item_id is None else item_id
+        found = [[k for k, n in enumerate(names) if n == s] for s in (left, right)]
+        if [len(rows) for rows in found] != [1, 1]:
+            raise ValueError(
+                f"left and right must name one row of X each, got {shown(left)} and "
+                f"{shown(right)}, in rows {found[0]} and {found[1]}: pass X of one "
+                "query, and rows, or names together with item_id=."
+            )
+        (left,), (right,) = found
         pairs = [[left, right]]
         (pair,) = self.predict_pairs(X, qid=qid, item_id=item_id, pairs=pairs)
         return f"{pair.in_words()} {self._what_decides(pair)}"

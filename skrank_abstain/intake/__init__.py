@@ -8,6 +8,7 @@ from skrank_abstain.intake._repeats import (
     hash_rows,
     warn_of_repeats,
     warn_of_seen,
+    warn_of_trained,
 )
 from skrank_abstain.intake._rows import (
     OneQueryWarning,

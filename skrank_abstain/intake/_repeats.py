@@ -21,6 +21,7 @@ from skrank_abstain._saving import Value
 from skrank_abstain._validation import is_missing
 from skrank_abstain._warnings import user_asks, warn_user
 from skrank_abstain.pairs import Queries, group_queries
+from skrank_abstain.scorers import trained_on, unwrap
 
 #: With a smaller share of different rows, equal rows may well be different items.
 _LEAST_DISTINCT = 0.95
@@ -213,21 +214,51 @@ def _copies(hashes: BitArray, relevance: FloatArray, queries: Queries) -> BoolAr
 
 def warn_of_repeats(found: HashedRows, unit: str = "item") -> None:
     """Warn if many items or queries occur twice in the data of ``fit``."""
-    if _is_many(found.n_shared, found.n_calibration, _FEWEST_ITEMS):
-        warn_user(
-            f"{found.n_shared} of {found.n_calibration} calibration {unit}s are in the "
-            "training part too, with equal features: the threshold is set on what the "
-            "model has learned by heart, and what it promises need not hold for new "
-            f"{unit}s. Train the model on other {unit}s than it is calibrated on "
-            "(split by what comes back, such as the patient, and pass the fitted "
-            "model), or drop the copies."
-        )
+    n_shared, n_rows, how = found.n_shared, found.n_calibration, "equal features"
+    remedy = (
+        f"Drop the copies, or train the model on other {unit}s (split by what comes "
+        "back, such as the patient) and pass it fitted"
+    )
+    _warn_of_training_rows(n_shared, n_rows, unit, how, remedy)
     if _is_many(found.n_copies, found.n_queries, _FEWEST_QUERIES):
         warn_user(
             f"{found.n_copies} of {found.n_queries} calibration queries repeat another "
             "one under another qid, all items and their relevance: copies count as "
             "evidence that is not there, and what is promised need not hold. Drop the "
             "copies."
+        )
+
+
+def warn_of_trained(
+    model: Any, X: Any, hashes: BitArray | None, unit: str = "item"
+) -> None:
+    """Warn if rows that calibrate a fitted model trained it.
+
+    Its ``fit`` remembers the rows if it is of this package; otherwise the leaves of its
+    first tree may tell (`trained_on`).
+    """
+    model, n_rows = unwrap(model), X.shape[0]
+    # A ranker whose own model came fitted did not train it.
+    while (found := getattr(model, "_fit_rows", None)) and not found.trained:
+        model = unwrap(model.estimator_)
+    if found is None:
+        n_seen = n_rows * trained_on(model, X)
+        how = "each leaf of its first tree holds as many"
+    else:
+        n_seen = 0 if hashes is None else found.count_in(_one_per_row(hashes))
+        how = "its own fit got them"
+    remedy = f"Calibrate on other {unit}s, or pass the model unfitted"
+    _warn_of_training_rows(n_seen, n_rows, unit, how, remedy)
+
+
+def _warn_of_training_rows(
+    n_found: int, n_rows: int, unit: str, how: str, remedy: str
+) -> None:
+    if _is_many(n_found, n_rows, _FEWEST_ITEMS):
+        warn_user(
+            f"{n_found} of {n_rows} calibration {unit}s trained the model too ({how}): "
+            "the threshold is set on what it has learned by heart, and what it "
+            f"promises need not hold for new {unit}s. {remedy}."
         )
 
 

@@ -326,8 +326,10 @@ def warn_of_batch(estimator: Any, rows: Rows) -> None:
     n_items, largest = rows.queries.n_items, estimator._largest_query
     if not rows.has_qid and estimator._fitted_with_qid and n_items > _TIMES * largest:
         warn_user(
-            f"All {n_items} rows are one query: {type(estimator).__name__} got no qid, "
-            f"and the largest query it was calibrated on has {largest} rows. {_REMEDY}",
+            # The same text for all requests: Python shows it once for each line.
+            f"More than {_TIMES * largest} rows are one query: "
+            f"{type(estimator).__name__} got no qid, and the largest query it was "
+            f"calibrated on has {largest} rows. {_REMEDY}",
             OneQueryWarning,
         )
 

@@ -17,6 +17,7 @@ from skrank_abstain.intake._repeats import (
     find_repeats,
     hash_rows,
     warn_of_repeats,
+    warn_of_trained,
 )
 from skrank_abstain.intake._rows import Rows, encode_groups_of_items, groups_of_queries
 from skrank_abstain.pairs import Queries, Scores
@@ -188,6 +189,8 @@ def train_and_score(
         hashes, folds = hash_rows(rows.X), trained.folds
         repeats = find_repeats(hashes, queries, chosen, rows.y, folds, copies=True)
         warn_of_repeats(repeats)
+        if trained.prefit:
+            warn_of_trained(trained.model, rows.X, hashes)
     check_pairs_to_calibrate(left.queries.sizes)
     in_group = None if codes is None else codes[chosen]
     data = Scores(trained.scores, left.queries, y=left.y, X=left.X, group=in_group)

@@ -26,6 +26,7 @@ from skrank_abstain.scorers._models import (
     requests_queries,
     resolve_model,
     score_items,
+    trained_on,
     unwrap,
 )
 

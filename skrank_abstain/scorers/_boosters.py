@@ -12,6 +12,7 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -177,6 +178,18 @@ class Booster(ABC):
         A raw model is asked by :meth:`predict`, an estimator by ``ask(model, X)``.
         """
         return self.predict(model, X) if self.is_raw(model) else ask(model, X)
+
+    def first_tree(self, model: Any) -> tuple[Any, Callable[[Any], Any]] | None:
+        """Return the training rows in each leaf of a fitted model's first tree.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_leaves,)
+        leaves : callable
+            Takes X, whose columns are in the model's order, and returns the leaf of
+            each row. None instead of both where the library keeps no counts.
+        """
+        return None
 
     def opens(self, content: bytes) -> bool:
         """Return whether a saved model begins with these bytes."""
@@ -448,6 +461,17 @@ class _LightGBM(Booster):
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             return super().score(model, X, features, ask)
 
+    def first_tree(self, model: Any) -> tuple[Any, Callable[[Any], Any]] | None:
+        raw = model if self.is_raw(model) else model.booster_
+        text = raw.model_to_string(num_iteration=1)
+        found = re.search(r"\nleaf_count=([\d ]+)\n", text)
+
+        def leaves(X: Any) -> Any:
+            X = sparse.csr_matrix(X) if hasattr(X, "tocsr") else X
+            return raw.predict(X, pred_leaf=True, num_iteration=1)[:, 0]
+
+        return found and (np.array(found[1].split(), dtype=np.int64), leaves)
+
     def local(self, model: Any) -> Any:
         return model.to_local()
 
@@ -528,6 +552,12 @@ class _CatBoost(Booster):
 
     def predict(self, model: Any, X: Any) -> Any:
         return model.predict(X, prediction_type="RawFormulaVal")
+
+    def first_tree(self, model: Any) -> tuple[Any, Callable[[Any], Any]] | None:
+        with suppress(AssertionError):  # of a model of several classes
+            counts = model.get_leaf_weights()[: model.get_tree_leaf_counts()[0]]
+            return counts, lambda X: model.calc_leaf_indexes(X, 0, 1)[:, 0]
+        return None
 
     def opens(self, content: bytes) -> bool:
         return content.startswith(_CBM) or first_key(content) in _CATBOOST_PARTS

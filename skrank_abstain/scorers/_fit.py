@@ -16,7 +16,12 @@ from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import MOST_GRADES, check_positive_int, check_relevance
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._boosters import readable
-from skrank_abstain.scorers._models import booster_of, resolve_model, unwrap
+from skrank_abstain.scorers._models import (
+    booster_of,
+    naming_texts,
+    resolve_model,
+    unwrap,
+)
 
 
 def fit_ranker(
@@ -175,7 +180,7 @@ def _fit(model: Any, X: Any, y: Any, prefix: str, arguments: dict[str, Any]) -> 
     named = {prefix + key: value for key, value in arguments.items()}
     # With routing on, a pipeline refuses step__argument.
     routing = {"enable_metadata_routing": False} if prefix else {}
-    with config_context(**routing):
+    with config_context(**routing), naming_texts(model, X):
         model.fit(X, y, **named)
     return model
 

@@ -12,10 +12,14 @@ import copy
 import hashlib
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
+from scipy.special import gammaln, xlogy
 from sklearn.base import _clone_parametrized
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -23,7 +27,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._kernels import FloatArray
-from skrank_abstain._validation import check_scores, shown
+from skrank_abstain._validation import check_scores, listed, names_of_columns, shown
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._boosters import (
     BOOSTERS,
@@ -33,10 +37,15 @@ from skrank_abstain.scorers._boosters import (
     looks_fitted,
     response,
 )
+from skrank_abstain.scorers._context import as_numbers
 
 Estimator = TypeVar("Estimator")
 
 _METHODS = ("decision_function", "predict_proba", "predict")
+#: Types of columns of texts, in small letters.
+_TEXTS = ("object", "str", "string")
+#: With a higher probability of leaves of equal sizes by chance nothing is said.
+_BY_CHANCE = 1e-4
 
 
 class FrozenModel:
@@ -348,13 +357,31 @@ def score_items(model: Any, X: Any, queries: Queries | None = None) -> FloatArra
     """
     if not _num_samples(X):  # models refuse X without rows
         return np.empty(0)
-    scores = _raw_scores(model, X, queries)
+    with naming_texts(model, X):
+        scores = _raw_scores(model, X, queries)
     if np.ndim(scores) == 2 and np.shape(scores)[1] > 1:
         raise ValueError(
             f"estimator must give one score for each row, got {np.shape(scores)[1]} "
             f"from {describe(model)}: train it for one target."
         )
     return check_scores(scores, _num_samples(X))
+
+
+@contextmanager
+def naming_texts(model: Any, X: Any) -> Iterator[None]:
+    """Name the columns of texts of a frame where a model cannot read them."""
+    try:
+        yield
+    except ValueError as error:
+        kinds = zip(names_of_columns(X) or (), getattr(X, "dtypes", ()), strict=False)
+        texts = [n for n, kind in kinds if str(kind).lower() in _TEXTS]
+        if not texts or "could not convert string" not in str(error):
+            raise
+        raise ValueError(
+            f"X must hold numbers for {describe(model)}, got the columns of texts "
+            f"{listed(texts)}. Pass names of items as item_id= and other texts encoded,"
+            f" or leave them out: {error}"
+        ) from error
 
 
 def _raw_scores(model: Any, X: Any, queries: Queries | None) -> Any:
@@ -378,6 +405,64 @@ def _ask(ask: Ask, model: Any, X: Any) -> Any:
         return ask(model, X)
     features = booster.features(model)
     return booster.score(model, align_columns(X, booster, features), features, ask)
+
+
+def trained_on(model: Any, X: Any) -> bool:
+    """Return whether X are the rows that trained a model, as its first tree tells.
+
+    Parameters
+    ----------
+    model : estimator or booster
+        Fitted. A search, a `RankerEnsemble` and a pipeline are asked for their ranker.
+    X : array, sparse matrix or data frame of shape (n_items, n_features)
+        In any order.
+
+    Returns
+    -------
+    trained : bool
+        False for models that do not say how many rows trained each leaf (XGBoost,
+        histogram-based and linear ones), or drew the rows of the tree.
+
+    Notes
+    -----
+    True if each leaf holds as many rows of X as trained it. Independent rows, as many,
+    do so with a probability of at most 1e-4: that of the counts n_k is multinomial,
+    and largest where row shares are n_k / n. Trees so small that this is more likely
+    tell nothing.
+    """
+    model = unwrap(model)
+    for name in ("best_estimator_", "ranker_"):
+        model = unwrap(getattr(model, name, model))
+    found = _first_tree(last_step(model))
+    if found is None or found[0].sum() != _num_samples(X):
+        return False
+    counts, leaves = found
+    likely = gammaln(counts.sum() + 1) + xlogy(counts, counts / counts.sum()).sum()
+    if likely - gammaln(counts + 1).sum() > np.log(_BY_CHANCE):
+        return False
+    while isinstance(model, Pipeline):
+        X = model[:-1].transform(X) if len(model.steps) > 1 else X
+        model = unwrap(model.steps[-1][1])
+    if (booster := booster_of(model)) is not None:
+        X = align_columns(X, booster, booster.features(model))
+    here = np.bincount(leaves(X), minlength=counts.size)
+    return np.array_equal(here, counts)
+
+
+def _first_tree(model: Any) -> tuple[Any, Any] | None:
+    """Return the training rows in each leaf, and a function of X, or None."""
+    if (booster := booster_of(model)) is not None:
+        return booster.first_tree(model)
+    if not hasattr(model, "apply"):  # scikit-learn's trees, and all that add them up
+        return None
+    tree = np.ravel(getattr(model, "estimators_", model))[0].tree_
+    counts = np.where(tree.children_left < 0, tree.n_node_samples, 0)
+
+    def leaves(X: Any) -> Any:
+        rows = X if issparse(X) else as_numbers(X)
+        return tree.apply(rows.astype(np.float32))
+
+    return counts, leaves
 
 
 def _proba(model: Any, X: Any) -> Any:

@@ -89,6 +89,8 @@ def test_whatever_is_fitted_changes_it():
         fit(BALToR(Ridge(alpha=9), random_state=0)),
         fit(BALToR(Ridge(), tie_model="bradley_terry", random_state=0)),
         fit(BALToR(Ridge(), loss="zero_one", random_state=0)),
+        RANKER.at_coverage(1.0),
+        RANKER.at_coverage(1 - 1e-9),  # the same threshold
         fit(BALToR(Ridge(), random_state=0), (KNOWN.target > 0) * 1),
     ]
     assert len({ranker.id_ for ranker in rankers}) == len(rankers)
@@ -96,6 +98,18 @@ def test_whatever_is_fitted_changes_it():
     assert again.id_ == RANKER.id_
     # What is set after fit was not fitted.
     assert again.set_params(coverage=0.3).id_ == RANKER.id_
+
+
+def test_another_promise_has_another_id_though_it_decides_alike():
+    options = {"max_risk": 0.42, "random_state": 0}
+    one, other = (
+        fit(RiskControlledRanker(Ridge(), delta=delta, **options))
+        for delta in (0.1, 0.11)
+    )
+    assert one.threshold_ == other.threshold_
+    assert one.id_ != other.id_
+    assert one.at_risk(0.43).threshold_ == one.threshold_
+    assert len({one.id_, one.at_risk(0.43).id_, one.at_risk(0.44).id_}) == 3
 
 
 def test_one_ranker_says_the_same_everywhere():

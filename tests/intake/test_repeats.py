@@ -10,6 +10,12 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.multioutput import MultiOutputClassifier
@@ -28,11 +34,14 @@ from skrank_abstain.intake._repeats import describe_rows, find_repeats
 from skrank_abstain.metrics import selective_accuracy_scorer, selective_utility
 from skrank_abstain.multilabel import SelectiveMultilabelRanker
 from skrank_abstain.pairs import group_queries
+from skrank_abstain.queries import QueryRiskRanker, TopSetRanker
 from skrank_abstain.selection import Coverage
 
-SHARED = "calibration items are in the training part too"
+SHARED = "calibration items trained the model too"
 COPIES = "calibration queries repeat another one"
 SEEN = "have the features of"
+_OTHER = make_ranking(60, n_items=13, random_state=9)
+OTHER, OTHER_QID = (_OTHER.data, _OTHER.target), _OTHER.qid
 
 
 def copied(data, times):
@@ -79,11 +88,11 @@ def test_days_copied_into_both_parts(days, times):
     assert [COPIES in message for message in messages] == [False, True]
     n_shared, n_items = ranker._fit_rows.n_shared, 13 * 15 * times
     assert messages[0] == (
-        f"{n_shared} of {n_items} calibration items are in the training part too, with "
-        "equal features: the threshold is set on what the model has learned by heart, "
-        "and what it promises need not hold for new items. Train the model on other "
-        "items than it is calibrated on (split by what comes back, such as the "
-        "patient, and pass the fitted model), or drop the copies."
+        f"{n_shared} of {n_items} calibration items trained the model too (equal "
+        "features): the threshold is set on what it has learned by heart, and what it "
+        "promises need not hold for new items. Drop the copies, or train the model on "
+        "other items (split by what comes back, such as the patient) and pass it "
+        "fitted."
     )
 
 
@@ -138,6 +147,61 @@ def test_data_of_this_package_are_fine(load):
     ranker = BALToR(Ridge(), random_state=0)
     ranker.fit(data.data, data.target, qid=data.qid)
     assert ranker._fit_rows.comparable
+
+
+# Fitted models that are calibrated on the rows of their own fit
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        BALToR,
+        lambda ranker: RiskControlledRanker(FrozenEstimator(ranker), max_risk=0.45),
+        lambda ranker: TopSetRanker(ranker, alpha=0.2),
+        lambda ranker: QueryRiskRanker(ranker, coverage=0.8),
+        # What calibrated a model that came fitted did not train it.
+        lambda ranker: BALToR(ranker.__class__(ranker).fit(*OTHER, qid=OTHER_QID)),
+    ],
+)
+@pytest.mark.parametrize("options", [{"cv": 5}, {"calibration_size": 0.25}])
+def test_a_ranker_of_ours_remembers_what_trained_it(wrap, options, days):
+    X, y, qid = days.data, days.target, days.qid
+    ranker = BALToR(Ridge(), random_state=0, **options).fit(X, y, qid=qid)
+    with pytest.warns(UserWarning, match=f"780 of 780 {SHARED}.*its own fit got"):
+        wrap(ranker).fit(X, y, qid=qid)
+    wrap(ranker).fit(*OTHER, qid=OTHER_QID)  # without a warning
+
+
+def test_rows_that_only_calibrated_a_ranker_may_calibrate_another(days):
+    model = BALToR(Ridge().fit(*OTHER)).fit(days.data, days.target, qid=days.qid)
+    TopSetRanker(model, alpha=0.2).fit(days.data, days.target, qid=days.qid)
+
+
+@pytest.mark.parametrize("kind", [GradientBoostingRegressor, ExtraTreesRegressor])
+def test_trees_tell_the_rows_that_trained_them(kind, days):
+    X, y, qid = days.data, days.target, days.qid
+    model = kind(n_estimators=5, random_state=0).fit(X, y)
+    order = np.random.default_rng(0).permutation(y.size)
+    with pytest.warns(UserWarning, match=SHARED) as caught:
+        BALToR(model).fit(X[order], y[order], qid=qid[order])
+    assert str(caught[0].message) == (
+        "780 of 780 calibration items trained the model too (each leaf of its first "
+        "tree holds as many): the threshold is set on what it has learned by heart, "
+        "and what it promises need not hold for new items. Calibrate on other items, "
+        "or pass the model unfitted."
+    )
+    BALToR(model).fit(*OTHER, qid=OTHER_QID)
+    BALToR(kind(n_estimators=5), random_state=0).fit(X, y, qid=qid)
+
+
+def test_a_judge_of_pairs_tells_them_too():
+    pairs = make_ranking(400, n_items=2, n_grades=None, random_state=0)
+    X = pairs.data.reshape(400, -1)
+    y = np.where(pairs.target[::2] > pairs.target[1::2], "left", "right")
+    judge = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="400 of 400 calibration pairs trained"):
+        PairwiseRankerClassifier(judge).fit(X, y)
+    PairwiseRankerClassifier(judge).fit(X[:300], y[:300])
 
 
 # Where nothing can be said
@@ -331,7 +395,7 @@ def test_samples_in_both_parts():
     rows = np.append(np.arange(200), np.arange(20))
     labels = MultiOutputClassifier(LogisticRegression(max_iter=1000))
     ranker = SelectiveMultilabelRanker(labels, calibration_size=0.5, random_state=3)
-    with pytest.warns(UserWarning, match="calibration samples are in the training"):
+    with pytest.warns(UserWarning, match="calibration samples trained the model"):
         ranker.fit(X[rows], y[rows])
 
 
@@ -370,7 +434,7 @@ def test_pairs_in_both_parts():
     # Once more, the other way round; in each part most pairs differ from each other.
     X, y = np.append(X, np.roll(X[:40], 3, axis=1), axis=0), np.append(y, -y[:40])
     classifier = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
-    with pytest.warns(UserWarning, match="calibration pairs are in the training part"):
+    with pytest.warns(UserWarning, match="calibration pairs trained the model"):
         classifier.fit(X, y)
     # Together by qid they are on one side.
     classifier.fit(X, y, qid=np.append(np.arange(1000), np.arange(40)))

@@ -150,7 +150,7 @@ def test_a_batch_much_larger_than_any_query_is_doubted(one_more, given, fitted):
     expected = one_more and fitted and not given
     assert [each.category for each in caught] == [OneQueryWarning] * expected
     if expected:
-        assert f"All {n} rows" in str(caught[0].message)
+        assert f"More than {5 * _TIMES} rows are one query" in str(caught[0].message)
         assert "calibrated on has 5 rows" in str(caught[0].message)
 
 

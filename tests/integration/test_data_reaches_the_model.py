@@ -6,6 +6,10 @@ from scorers.boosters import N_QUERIES, make_ranker, raw, train_natively
 
 from skrank_abstain import BALToR, CostAbstainer, PairwiseRankerClassifier
 
+# The models are served the rows that trained them.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* calibration items trained the model too:UserWarning"
+)
 CATEGORICAL = {
     "xgboost": {"enable_categorical": True},
     "lightgbm": {"min_child_samples": 3, "min_data_per_group": 3},

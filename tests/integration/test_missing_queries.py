@@ -1,5 +1,7 @@
 """Rows whose query nobody named: a warning or an error, never silence."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -121,6 +123,16 @@ def test_a_large_batch_without_queries_warns(method, data):
         call(data.data[:13])
     call(data.data[:13], qid=data.qid[:13])
     call(data.data[:13], qid=0)
+
+
+def test_requests_that_are_large_warn_once(data):
+    ranker = BALToR(FirstColumn(), random_state=0)
+    ranker.fit(data.data, data.target, qid=data.qid)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for n_items in (12, 13, 40, 240):
+            ranker.predict_pairs(data.data[:n_items])
+    assert [each.category for each in caught] == [OneQueryWarning]
 
 
 def test_a_pipeline_hands_the_warning_on(data):

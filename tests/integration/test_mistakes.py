@@ -36,6 +36,7 @@ KNOWN, NEW = (make_ranking(n, random_state=k) for k, n in enumerate((60, 20)))
 X, Y, QID = KNOWN.data, KNOWN.target, KNOWN.qid
 FRAME = pd.DataFrame(X, columns=[f"f{k}" for k in range(X.shape[1])])
 SIZES = np.bincount(QID)
+NAMES = [f"item {row}" for row in range(len(Y))]
 VOTES = [{"left": "Ann", "right": "Bo", "winner": side} for side in ("left", "right")]
 ANSWERS = [{"qid": 0, "left": 0, "right": 1, "label": "left"}]
 PAIRS = np.random.default_rng(0).normal(size=(60, 4))
@@ -145,6 +146,24 @@ MISTAKES = {
         r"got \['f0'\] more than once"),
     "the path of a table as X": (
         lambda _: fit("train.csv"), "error", r"pass pandas.read_csv\(X\)"),
+    "`fit` on the path of Parquet files": (
+        lambda _: fit("cal/*.parquet"), "error", "Parquet to partitions.calibrate"),
+    "`explain` by names without `item_id`": (
+        lambda _: FITTED.explain(NEW.data, "Ann", "Bo"), "error",
+        "got 'Ann' and 'Bo', in rows .* names together with item_id="),
+    "a LightGBM model calibrated on the rows that trained it": (
+        lambda _: fit(model=LGBMRanker(n_estimators=3, verbose=-1).fit(
+            X, Y, group=SIZES)), "warning", "704 of 704 calibration items trained"),
+    "a fitted ranker calibrated again on the rows of its fit": (
+        lambda _: TopSetRanker(fit()).fit(X, Y, qid=QID), "warning",
+        "704 of 704 calibration items trained"),
+    "names of items among the features in `calibrate`": (
+        lambda _: calibrate(
+            BALToR(Ridge().fit(X, Y)), [text(NAMES, "who").assign(q=QID, y=Y)],
+            label="y", qid="q"),
+        "error", r"columns of texts \['who'\]. Pass names of items as item_id="),
+    "names of items among the features in `fit`": (
+        lambda _: fit(text(NAMES, "who")), "error", r"columns of texts \['who'\]"),
     "a list of dictionaries as X": (
         lambda _: fit(FRAME.to_dict("records")), "error",
         r"pass pandas.DataFrame\(X\)"),
