@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,6 @@ from skrank_abstain.pairs import PairDecisions, Table, pair_labels
 #: Groups of queries that are left out in turn. Each costs one pass over the pairs; the
 #: t quantile of so many is 1.2 % above that of any number of them.
 _GROUPS = 100
-_QUANTITIES = ("risk", "discordance", "unlike_coverage", "matched_discordance", "aurc")
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,8 @@ class Comparison(Table):
         that differ.
     loss : str
         Name of the loss, or its values.
-    risk, discordance, unlike_coverage, matched_discordance, aurc : RatioDifference
+    risk, discordance, unlike_coverage, matched_discordance, aurc, own_coverage : \
+RatioDifference
         Named tuples ``(a, b, difference, low, high, pvalue)``: see `compare`.
     """
 
@@ -51,11 +51,16 @@ class Comparison(Table):
     unlike_coverage: RatioDifference
     matched_discordance: RatioDifference
     aurc: RatioDifference
+    own_coverage: RatioDifference
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         columns = np.array([getattr(self, name) for name in _QUANTITIES]).T
         numbers = dict(zip(RatioDifference._fields, columns, strict=True))
         return {"quantity": np.array(_QUANTITIES), **numbers}
+
+
+#: All fields but the coverage and the loss.
+_QUANTITIES = [each.name for each in fields(Comparison)][2:]
 
 
 def compare(
@@ -71,14 +76,15 @@ def compare(
 ) -> Comparison:
     """Compare two rankers on the same queries, at equal coverage.
 
-    Five quantities; lower is better in all but the unlike coverage. The risk is the
+    Six quantities; lower is better in all but the coverages. The risk is the
     mean loss of the decided pairs. The discordance is the share of wrong orders among
     the decided pairs that differ (a coin has .5), and the unlike coverage is the share
     of all pairs that differ that these make up. A ranker that decides ties first
     decides fewer pairs that differ at the same coverage, and has a lower discordance
     for that reason alone: the matched discordance compares the two where each decides
     the share ``coverage`` of the pairs that differ. The area under the risk-coverage
-    curve (AURC) depends neither on a coverage nor on what is accepted.
+    curve (AURC) depends neither on a coverage nor on what is accepted. The own coverage
+    is the share of the pairs that each ranker accepts by its own threshold.
 
     Parameters
     ----------
@@ -107,9 +113,9 @@ default=None
     -------
     comparison : Comparison
         ``comparison.risk``, ``.discordance``, ``.unlike_coverage``,
-        ``.matched_discordance`` and ``.aurc`` are named tuples ``(a, b, difference,
-        low, high, pvalue)``, the difference being ``a - b``; ``to_frame()`` has a row
-        for each.
+        ``.matched_discordance``, ``.aurc`` and ``.own_coverage`` are named tuples ``(a,
+        b, difference, low, high, pvalue)``, the difference being ``a - b``;
+        ``to_frame()`` has a row for each.
 
     Raises
     ------
@@ -230,13 +236,14 @@ def _curve(
     by_risk = cumulate_queries(cost, risk, codes)
     # Groups, draws and people's answers decide pairs of higher risk than open ones.
     order = np.unique(risk, return_inverse=True)[1] + len(pairs) * pairs.abstained
-    points = cumulate_queries(np.array([cost, wrong, differ]), order, codes)
+    columns = np.array([cost, wrong, differ, pairs.accepted])
+    points = cumulate_queries(columns, order, codes)
 
     def measure(times: FloatArray) -> tuple[float, ...]:
         count, sums, _ = points(times)
         if not count.size:
             return (np.nan,) * len(_QUANTITIES)
-        count, *curves = (np.append(0, each) for each in (count, *sums))
+        count, *curves, own = (np.append(0, each) for each in (count, *sums))
         _, errors, unlike = curves
         lost, false, decided = (
             np.interp(share * count[-1], count, each) for each in curves
@@ -249,6 +256,7 @@ def _curve(
                 decided / unlike[-1],
                 matched / (share * unlike[-1]),
                 area_of_prefixes(*by_risk(times)[:2]),
+                own[-1] / count[-1],
             )
 
     return measure

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 from warnings import catch_warnings
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -22,6 +23,7 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import check_chance
 from skrank_abstain.displays import Display, draw_curve, draw_reference
 from skrank_abstain.estimators import SelectiveRanker
+from skrank_abstain.intake import hash_rows
 from skrank_abstain.monitor._evidence import (
     EXPONENTS,
     Bets,
@@ -37,12 +39,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Version of the state: raise it where a field comes, goes or changes its meaning.
-_VERSION = 2
+_VERSION = 3
 #: Number of levels of each statistic.
 _N_LEVELS = 65
+#: Queries of the last day that are kept, to see whether they come again.
+_N_MARKS = 64
 #: An audit of the discordance draws up to so many pairs of a query, and fewer if those
 #: of at most this share of the calibration queries would then all be tied.
 _MOST_DRAWS, _MISSED = 20, 0.05
+#: The first day that `update` added to a monitor, which does not hold it.
+_NEXT_DAYS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +101,8 @@ class Monitor:
         Days that were audited.
     asked : dict
         Questions of all queries with an open one, by query.
+    marks : tuple of int
+        Hashes of up to 64 queries of the last day.
 
     Notes
     -----
@@ -161,6 +169,7 @@ class Monitor:
     days: dict[str, tuple[float, float]] = field(default_factory=dict)
     audits: tuple[str, ...] = ()
     asked: dict[str, dict[str, Any]] = field(default_factory=dict)
+    marks: tuple[int, ...] = ()
 
     @classmethod
     def of(
@@ -302,16 +311,32 @@ class Monitor:
         Returns
         -------
         monitor : Monitor
+            The next one, which holds the day; this one does not.
 
         Raises
         ------
         ValueError
             If the ranker was fitted again or is another one, or the day is not new.
+
+        Warns
+        -----
+        UserWarning
+            If this monitor was updated before with another day, which is lost; or if
+            more than half of the queries of the last day come again.
         """
         self._check(ranker)
         _check_day(day, self.days)
         items = ranker._scored(X, qid)
+        new = _hashes_of_queries(items)
+        again = np.isin(self.marks, new).mean() if self.marks else 0.0
+        if again > 0.5:
+            warn_user(
+                f"{again:.0%} of the queries of {[*self.days][-1]!r} come again in "
+                f"{day!r}: each must come once, or the alarm may be false. Keep the "
+                "monitor from before, and update it with new queries alone."
+            )
         levels = _levels(ranker, replace(items, y=np.zeros(items.value.size)))
+        self._warn_of_lost(_NEXT_DAYS.setdefault(self, day), but=day)
         if not len(levels):
             warn_user(f"{day} has no query with a pair: nothing is learnt from it.")
         random = np.random.default_rng([self.seed, int(self.counts[0].sum())])
@@ -323,8 +348,8 @@ class Monitor:
         highest = np.maximum.accumulate(np.append(self.peaks[0], path))[1:]
         calm = np.flatnonzero((path <= 1) & (highest < 1 / self.delta))
         since = np.array(self.since) * (calm.size == 0)
-        new = levels[calm[-1] + 1 :] if calm.size else levels
-        since += [len(new), *new.sum(axis=0)]
+        risen = levels[calm[-1] + 1 :] if calm.size else levels
+        since += [len(risen), *risen.sum(axis=0)]
         return replace(
             self,
             counts=counts,
@@ -333,6 +358,7 @@ class Monitor:
             since=tuple(since.tolist()),
             peaks=peaks,
             days={**self.days, day: peaks},
+            marks=tuple(new[:_N_MARKS].tolist()),
         )
 
     def audit(
@@ -493,7 +519,11 @@ class Monitor:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for ``json.dumps``."""
+        """Return plain values, ready for ``json.dumps``.
+
+        Warns if ``update`` added a day to this monitor, which only the next one holds.
+        """
+        self._warn_of_lost(_NEXT_DAYS.get(self))
         state: dict[str, Any] = json.loads(
             json.dumps(vars(self), default=np.ndarray.tolist)
         )
@@ -524,7 +554,7 @@ class Monitor:
                 "bets": Bets._make(plain["bets"]),
                 "days": {day: tuple(peaks) for day, peaks in plain["days"].items()},
             }
-            for name in ("since", "judged", "peaks", "audits"):
+            for name in ("since", "judged", "peaks", "audits", "marks"):
                 read[name] = tuple(plain[name])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
@@ -533,6 +563,13 @@ class Monitor:
                 "begin anew with Monitor.of(ranker)."
             ) from error
         return cls(**{**plain, **read})
+
+    def _warn_of_lost(self, day: str | None, but: str | None = None) -> None:
+        if day != but:
+            warn_user(
+                f"This monitor does not hold {day!r}: update returns the next monitor, "
+                "which does. Assign it, as in monitor = monitor.update(...)."
+            )
 
     def _check(self, ranker: Any) -> None:
         probe = _probe(ranker.estimator_) or self.probe
@@ -577,6 +614,19 @@ def _levels(ranker: Any, items: Scores) -> IntArray:
     mean_risk = 1 - (below / pairs[:, None]).mean(axis=1)
     shares = np.stack([abstained, mean_risk], axis=1)
     return np.rint(shares.clip(0, 1) * (_N_LEVELS - 1)).astype(np.int64)
+
+
+def _hashes_of_queries(items: Scores) -> Any:
+    """Return the ascending hashes of the queries; none if they look too much alike.
+
+    Values are rounded, since a model may score a row differently in another batch.
+    """
+    queries = items.queries
+    hashes: Any = hash_rows(items.value[queries.order, None].astype(np.float32))
+    sums = np.add.reduceat(hashes, queries.offsets[:-1]) if hashes.size else hashes
+    # Other programs read numbers of JSON as float64.
+    found = np.unique(sums >> np.uint64(11))
+    return found if found.size >= 0.95 * sums.size else found[:0]
 
 
 def _enough_draws(tied: FloatArray) -> int:

@@ -49,7 +49,10 @@ def pairs_of(pipeline, data):
     return pipeline[-1].predict_pairs(pipeline[:-1].transform(data.data), qid=data.qid)
 
 
-QUANTITIES = ("risk", "discordance", "unlike_coverage", "matched_discordance", "aurc")
+QUANTITIES = (
+    *("risk", "discordance", "unlike_coverage"),
+    *("matched_discordance", "aurc", "own_coverage"),
+)
 
 
 def quantities(found):
@@ -66,6 +69,7 @@ def test_numbers_are_those_of_the_pairs(a, b, new):
     assert found.loss == "misranking"
     truth = pair_labels(new.target, one.left, one.right)
     for name, pairs in (("a", one), ("b", two)):
+        assert getattr(found.own_coverage, name) == pytest.approx(pairs.coverage)
         area = aurc_loss(truth, pairs.label, pairs.risk)
         assert getattr(found.aurc, name) == pytest.approx(area, rel=1e-12)
         # No risks are equal here: the pairs of lowest risk are the accepted ones.
@@ -105,12 +109,14 @@ def test_at_full_coverage_it_is_the_paired_test_of_ratios(a, b, new):
         each[-1].evaluate(each[:-1].transform(new.data), new.target, qid=new.qid)
         for each in (a, b)
     )
-    expected = ratio_difference(one.loss_all, one.pairs, two.loss_all, two.pairs)
-    found = compare(a, b, **items(new), coverage=1.0).risk
-    assert found[:3] == pytest.approx(expected[:3], rel=1e-9)
-    # The jackknife differs from the linearised variance by one over the queries.
-    width = expected.high - expected.low
-    assert found.high - found.low == pytest.approx(width, rel=2 / new.qid.max())
+    lost = ratio_difference(one.loss_all, one.pairs, two.loss_all, two.pairs)
+    decided = ratio_difference(one.accepted, one.pairs, two.accepted, two.pairs)
+    whole = compare(a, b, **items(new), coverage=1.0)
+    for found, expected in ((whole.risk, lost), (whole.own_coverage, decided)):
+        assert found[:3] == pytest.approx(expected[:3], rel=1e-9)
+        # The jackknife differs from the linearised variance by one over the queries.
+        width = expected.high - expected.low
+        assert found.high - found.low == pytest.approx(width, rel=2 / new.qid.max())
 
 
 def test_leaving_out_groups_of_queries_is_as_wide():
@@ -327,7 +333,9 @@ def covered(n_draws, n_queries, quantity):
             score = y + noise * rng.normal(size=qid.size)
             gap = score[left] - score[right]
             risk = 1 / (1 + np.exp(abs(gap)))
-            accepted = risk <= np.quantile(risk, 0.7)
+            # The coverages of two quantiles would be equal.
+            own = quantity == "own_coverage"
+            accepted = risk <= (0.3 if own else np.quantile(risk, 0.7))
             label = np.sign(gap).astype(int)
             made.append(PairDecisions(left, right, qid[left], label, accepted, risk))
         found = getattr(compare(*made, y=y, loss="misranking"), quantity)

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import warnings
 from dataclasses import replace
 from itertools import combinations
 
@@ -33,6 +34,7 @@ START = Monitor.of(RANKER)
 
 
 def week(monitor, ranker=RANKER, n_days=5, factor=1.0, first=1, n_queries=20):
+    monitor = replace(monitor)  # several tests go on from one
     for k in range(first, first + n_days):
         X, _, qid = world(n_queries, k)
         monitor = monitor.update(ranker, factor * X, qid=qid, day=f"day {k}")
@@ -92,19 +94,65 @@ def test_alarms_of_rankers_are_seldom_false():
 def test_a_day_without_pairs_is_said_to_teach_nothing():
     X, _, qid = world(20, 1)
     with pytest.warns(UserWarning, match="Monday has no query with a pair"):
-        empty = START.update(RANKER, X[:0], qid=qid[:0], day="Monday")
+        empty = replace(START).update(RANKER, X[:0], qid=qid[:0], day="Monday")
     assert (empty.n_seen, list(empty.days)) == (0, ["Monday"])
 
 
-def test_half_a_day_twice_is_a_day_and_the_same_day_is_refused():
+def test_the_same_day_is_refused():
     X, _, qid = world(20, 1)
-    monitor = START.update(RANKER, X, qid=qid, day="monday")
+    monitor = replace(START).update(RANKER, X, qid=qid, day="monday")
     with pytest.raises(ValueError, match=r"names a new day, got 'monday'"):
         monitor.update(RANKER, X, qid=qid, day="monday")
     with pytest.raises(ValueError, match=r"must be a text that names a new day, got 3"):
         monitor.update(RANKER, X, qid=qid, day=3)
-    both = monitor.update(RANKER, X, qid=qid, day="tuesday")
-    assert both.counts[0].sum() == 200 + 40 - (200 - START.counts[0].sum())
+
+
+def test_a_day_that_was_not_assigned_is_missed():
+    start = replace(START)
+    (X, _, qid), (other, _, other_qid) = world(20, 1), world(20, 2)
+    assert start.update(RANKER, X, qid=qid, day="monday").n_seen == 20
+    start.update(RANKER, other, qid=other_qid, day="monday")  # what if: no warning
+    with pytest.warns(UserWarning, match="does not hold 'monday': update returns the"):
+        tuesday = start.update(RANKER, other, qid=other_qid, day="tuesday")
+    assert list(tuesday.days) == ["tuesday"]
+    with pytest.warns(UserWarning, match="does not hold 'monday'"):
+        state = start.to_dict()
+    # The next monitor, and one that was read, have nothing to miss.
+    tuesday.update(RANKER, X, qid=qid, day="wednesday")
+    again = Monitor.from_dict(state)
+    assert again.update(RANKER, X, qid=qid, day="friday").to_dict()["n_seen"] == 20
+    with pytest.raises(ValueError, match="X has 2 features"):
+        again.update(RANKER, np.c_[X, X], qid=qid, day="saturday")
+
+
+@pytest.mark.parametrize(("n_again", "warns"), [(200, True), (150, True), (50, False)])
+def test_queries_of_the_last_day_that_come_again_are_noticed(n_again, warns):
+    X, _, qid = world(200, 1)
+    monitor = replace(START).update(RANKER, X, qid=qid, day="monday")
+    # Another order of the rows, other names and other queries beside.
+    other, _, other_qid = world(200, 2)
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(qid < n_again))
+    X = np.concatenate([other, X[rows] * (1 + 1e-15)])
+    qid = [*other_qid.tolist(), *(f"again {query}" for query in qid[rows])]
+    read = Monitor.from_dict(json.loads(json.dumps(monitor.to_dict())))
+    for each in (monitor, read):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            each.update(RANKER, X, qid=qid, day="tuesday")
+        texts = [str(one.message) for one in said]
+        assert any("of 'monday' come again in 'tuesday'" in t for t in texts) is warns
+    if n_again == 200:
+        assert texts[0].startswith("100% of the queries")
+
+
+def test_queries_that_look_alike_are_not_said_to_come_again():
+    # Two items with one of two values each: three queries in all.
+    qid = np.repeat(np.arange(50), 2)
+    monitor = replace(START)
+    for day in range(3):
+        X = np.random.default_rng(day).integers(0, 2, (100, 1)).astype(float)
+        monitor = monitor.update(RANKER, X, qid=qid, day=f"{day}")
+    assert monitor.n_seen == 150
 
 
 def test_the_state_is_json_and_small():
@@ -220,7 +268,7 @@ def test_an_alarm_says_what_moved_from_what_to_what():
     assert np.isnan(START.moved["mean risk"][1])
     assert START.message == "without labels nothing moved"
     X, _, qid = world(60, 77)
-    monitor = START.update(RANKER, X / 2, qid=qid, day="broken")
+    monitor = replace(START).update(RANKER, X / 2, qid=qid, day="broken")
     assert 50 < monitor.since[0] <= 60
     before, since = monitor.moved["share abstained"]
     assert since == pytest.approx(RANKER.abstain(X / 2, qid=qid).mean(), abs=0.05)
@@ -337,7 +385,7 @@ def test_a_model_that_was_fitted_again_is_noticed():
 def test_states_and_pickles_of_another_version_say_so():
     state = START.to_dict()
     for old in ({**state, "version": 0}, {k: state[k] for k in state if k != "bets"}):
-        with pytest.raises(ValueError, match=r"version 2 gave, got version"):
+        with pytest.raises(ValueError, match=r"version 3 gave, got version"):
             Monitor.from_dict(old)
     # The text of a state, fields of another kind, and bets of fewer numbers.
     for other in (
@@ -345,7 +393,7 @@ def test_states_and_pickles_of_another_version_say_so():
         {**state, "days": None},
         {**state, "bets": [1, 2]},
     ):
-        with pytest.raises(ValueError, match=r"version 2 gave, .* json\.loads"):
+        with pytest.raises(ValueError, match=r"version 3 gave, .* json\.loads"):
             Monitor.from_dict(other)
     # A pickle from before there were versions: the fields as they are.
     with pytest.raises(ValueError, match="got version unknown"):
@@ -720,9 +768,8 @@ def watched(n_days):
     ranker = BALToR(FirstColumn().fit(None, None), random_state=0).fit(X, y, qid=qid)
     monitor = Monitor.of(ranker, delta=0.1)
     for day in range(n_days):
-        monitor = monitor.update(
-            ranker, X[qid < 5] / 2, qid=qid[qid < 5], day=f"$ {day}"
-        )
+        own = qid // 5 == day
+        monitor = monitor.update(ranker, X[own] / 2, qid=qid[own], day=f"$ {day}")
     return monitor
 
 

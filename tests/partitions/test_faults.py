@@ -17,6 +17,7 @@ from partitions.test_calibrate import (
     split,
 )
 from sklearn.base import BaseEstimator
+from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR, OneQueryWarning, RiskControlledRanker, partitions
 from skrank_abstain.partitions import calibrate
@@ -79,6 +80,28 @@ def test_features_that_the_model_cannot_score():
     with pytest.raises(RuntimeError, match=found) as error:
         calibrate(ranker, with_fault(parts, 2, X=X))
     assert isinstance(error.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names, but Ridge was fitted without")
+def test_names_of_items_that_are_passed_as_features():
+    parts = pieces()
+    ranker = BALToR(Ridge().fit(*joined(parts)[:2]))
+    frames = [frame[["one", "two", "y", "q"]] for frame in framed(parts)]
+    names = [[f"item {row}" for row in range(len(frame))] for frame in frames]
+    frames = [frame.assign(item=own) for frame, own in zip(frames, names, strict=True)]
+    rule = r"^partition 0: item_id must name the column .*, got \['item'\]: could not"
+    with pytest.raises(ValueError, match=rule):
+        calibrate(ranker, frames, label="y", qid="q")
+    fitted = calibrate(ranker, frames, label="y", qid="q", item_id="item")
+    assert list(fitted.feature_names_in_) == ["one", "two"]
+    # Numbers may be features: all columns that were passed are listed.
+    numbered = [frame.assign(item=range(len(frame))) for frame in frames]
+    with pytest.raises(ValueError, match=r"got \['one', 'two', 'item'\]: X has 3"):
+        calibrate(ranker, numbered, label="y", qid="q")
+    # Tuples have no columns to name.
+    wide = [(np.column_stack([X, X]), y, qid) for X, y, qid in parts]
+    with pytest.raises(ValueError, match=r"^partition 0: X has 4 features"):
+        calibrate(ranker, wide)
 
 
 def test_other_columns():
