@@ -601,11 +601,12 @@ class Leaderboard(Saved, BaseEstimator):
         Returns
         -------
         questions : Questions
-            With ``to_tasks`` and ``to_page``; ``shown=`` takes a value per item, in
-            the order of ``items_``, or two texts per question; ``blind=True`` hides
-            the names. ``value`` is by how much the vote lowers the expected number of
-            false orders. Fit again with the answers, and ask again: with
-            ``looks="any"``, so that the promise holds for votes that were asked for.
+            With ``to_tasks`` and ``to_page``; ``shown=`` takes a row per prompt with a
+            column for each item, two texts per question, or a value per item in the
+            order of ``items_``; ``blind=True`` hides the names. ``value`` is by how
+            much the vote lowers the expected number of false orders. Fit again with the
+            answers, and ask again: with ``looks="any"``, so that the promise holds for
+            votes that were asked for.
 
         Warns
         -----
@@ -639,9 +640,11 @@ class Leaderboard(Saved, BaseEstimator):
             leader=int(evidence.place.argmin()) if objective == "top" else None,
         )
         if left.size < n:
+            more = -(-n * per_pair // max(left.size, 1))
             warn_user(
                 f"n={n} questions: {left.size} are all there are about open pairs with "
-                f"per_pair={per_pair}. Raise per_pair for more votes on each."
+                f"per_pair={per_pair}. per_pair={more} asks about each more often, for "
+                "more voters or prompts."
             )
         difference = theta[left] - theta[right]
         return Questions(
@@ -655,6 +658,7 @@ class Leaderboard(Saved, BaseEstimator):
             right_id=self.items_[right],
             place=evidence.place,
             value=value,
+            index=self.items_,
         )
 
     def fragility(self) -> Fragility:
