@@ -220,7 +220,16 @@ def _item_interval(
     if method == "delong":
         low, high = _delong(auc, positive, scores, alpha)
     else:
-        low, high = _resample_items(positive, scores, alpha, n_resamples, random)
+        low, high = bootstrap(
+            (scores[positive], scores[~positive]),
+            _auc,
+            vectorized=False,
+            batch=1,  # one resample in memory at a time
+            n_resamples=n_resamples,
+            confidence_level=1 - alpha,
+            method="percentile",
+            random_state=random,
+        ).confidence_interval
     return _result(auc, low, high, min(m, n), alpha)
 
 
@@ -264,28 +273,6 @@ def _delong(
         return auc, auc
     half = float(ndtri(1 - alpha / 2)) * np.sqrt(variance) / (auc * (1 - auc))
     return float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
-
-
-def _resample_items(
-    positive: BoolArray,
-    scores: FloatArray,
-    alpha: float,
-    n_resamples: int,
-    random: np.random.RandomState,
-) -> tuple[float, float]:
-    """Return the percentile interval of resampled positives and negatives."""
-    low, high = bootstrap(
-        (scores[positive], scores[~positive]),
-        _auc,
-        vectorized=False,
-        # One resample in memory at a time.
-        batch=1,
-        n_resamples=n_resamples,
-        confidence_level=1 - alpha,
-        method="percentile",
-        random_state=random,
-    ).confidence_interval
-    return float(low), float(high)
 
 
 def _pairs_of_queries(

@@ -81,7 +81,14 @@ def project_rows(vectors: FloatArray, radius: float, q: float) -> FloatArray:
     if q == 2:
         nearest = vectors * (radius / np.where(outside, norms, 1.0))
     else:
-        nearest = _shrink(vectors, radius)
+        sizes = np.abs(vectors)
+        descending = -np.sort(-sizes, axis=-1)
+        # The amount to subtract if the largest 1, 2, ... coordinates stay.
+        counts = np.arange(1, vectors.shape[-1] + 1)
+        amounts = (np.cumsum(descending, axis=-1) - radius) / counts
+        staying = np.maximum((descending > amounts).sum(axis=-1, keepdims=True), 1)
+        amount = np.take_along_axis(amounts, staying - 1, axis=-1)
+        nearest = np.copysign(np.maximum(sizes - amount, 0.0), vectors)
     vectors = np.where(outside, nearest, vectors)
     # The norm that a user computes must not exceed the radius in the last bit. Doubling
     # the cut ends after a few rounds.
@@ -92,18 +99,6 @@ def project_rows(vectors: FloatArray, radius: float, q: float) -> FloatArray:
             return vectors
         vectors = np.where(outside, vectors * (1 - ulps), vectors)
         ulps *= 2
-
-
-def _shrink(vectors: FloatArray, radius: float) -> FloatArray:
-    """Return the rows with sizes less the amount that leaves ``radius`` in all."""
-    sizes = np.abs(vectors)
-    descending = -np.sort(-sizes, axis=-1)
-    # The amount to subtract if the largest 1, 2, ... coordinates stay.
-    counts = np.arange(1, vectors.shape[-1] + 1)
-    amounts = (np.cumsum(descending, axis=-1) - radius) / counts
-    staying = np.maximum((descending > amounts).sum(axis=-1, keepdims=True), 1)
-    amount = np.take_along_axis(amounts, staying - 1, axis=-1)
-    return np.copysign(np.maximum(sizes - amount, 0.0), vectors)
 
 
 #: Number of pairs for the gap after training on batches.

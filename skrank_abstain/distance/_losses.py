@@ -899,7 +899,13 @@ def _logistic(s: FloatArray, u: float) -> FloatArray:
     cut = min(u, 700.0)
     knee = -np.log1p(np.expm1(-cut) / 2) - cut * expit(-cut)
     edge = np.tanh(u / 2)
-    curve = _entropy_lost(np.minimum(s, knee))
+
+    def entropy_lost(t: FloatArray) -> FloatArray:
+        return t * np.arctanh(t) + np.log1p(-t * t) / 2
+
+    lost = np.minimum(s, knee)
+    # The function is more than t^2 / 2, so that tiny values keep all their digits.
+    curve = _bisect(entropy_lost, lost, np.minimum(np.sqrt(2 * lost), 1 - 2.0**-53))
     return np.where(s <= knee, curve, edge + 2 * (s - knee) / u)
 
 
@@ -937,19 +943,6 @@ def _bisect(
         below = function(middle) < target
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     return high
-
-
-def _entropy_lost(s: FloatArray) -> FloatArray:
-    """Return the t with s = ln 2 less the entropy of (1 + t) / 2."""
-    # Newton's method from the right converges monotonically on a convex function;
-    # the start is on the right, since t^2 / 2 is less than the function.
-    t = np.minimum(np.sqrt(2 * s), 1 - 2.0**-53)
-    while True:
-        slope = np.arctanh(t)
-        lower = np.minimum(t, t - (t * slope + np.log1p(-t * t) / 2 - s) / slope)
-        if not (lower < t).any():
-            return t
-        t = lower
 
 
 class NegativeExample(NamedTuple):

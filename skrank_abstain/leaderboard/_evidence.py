@@ -26,7 +26,6 @@ from skrank_abstain.leaderboard._fit import (
     spread_of,
     with_lapses,
 )
-from skrank_abstain.leaderboard._judges import Judged
 from skrank_abstain.leaderboard._orders import (
     Alone,
     Bootstrapped,
@@ -206,6 +205,26 @@ class Evidence(Value):
     def half_width(self) -> Any:
         """Half the width of an interval in standard errors."""
         return student.ppf((1 + self.confidence) / 2, self.degrees)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged(Value):
+    """What judges add to the votes of people.
+
+    Attributes
+    ----------
+    sandwich, expected : ndarray of shape (n_items, n_items), float64
+        Covariances of the strengths less their mean.
+    reliance : float
+        Weight of the judges, from 0 to 1.
+    worth : float
+        Votes of people alone that one vote of a person is worth beside the judges.
+    """
+
+    sandwich: FloatArray
+    expected: FloatArray
+    reliance: float
+    worth: float
 
 
 @dataclass(frozen=True, eq=False)

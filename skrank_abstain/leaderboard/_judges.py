@@ -4,7 +4,7 @@ A judge that also votes on the people's battles shows its errors there. Its vote
 many other battles then make the strengths more certain, and its bias cancels.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_array
 
 from skrank_abstain._kernels import FloatArray, IntArray
-from skrank_abstain._saving import Value
+from skrank_abstain.leaderboard._evidence import Judged, VoteEvidence
 from skrank_abstain.leaderboard._fit import (
     Counts,
     Strengths,
@@ -30,56 +30,21 @@ _STEPS = 200
 _SMALL = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Judged(Value):
-    """Strengths by people and judges.
-
-    Attributes
-    ----------
-    fitted : Strengths
-    sandwich, expected : ndarray of shape (n_items, n_items), float64
-        Covariances of the strengths less their mean.
-    reliance : float
-        Weight of the judges, from 0 to 1.
-    worth : float
-        Votes of people alone that one vote of a person is worth beside the judges.
-    """
-
-    fitted: Strengths
-    sandwich: FloatArray
-    expected: FloatArray
-    reliance: float
-    worth: float
-
-
-def fit_with_judges(
-    people: Votes,
-    judges: Votes,
-    vote: IntArray,
-    alone: Strengths,
-    model: VoteModel,
-    prior: float,
-    expected: FloatArray,
-) -> Judged:
+def fit_with_judges(alone: VoteEvidence, judges: Votes, vote: IntArray) -> VoteEvidence:
     """Fit strengths to the votes of people and of judges.
 
     Parameters
     ----------
-    people : Votes
-        Without covariates.
+    alone : VoteEvidence
+        Fitted to the votes of people, without covariates.
     judges : Votes
     vote : ndarray of shape (n_judges_votes,), int64
         Row of the person's vote on the battle; -1 if no person voted.
-    alone : Strengths
-        Fitted to the votes of people.
-    model : VoteModel
-    prior : float
-    expected : ndarray of shape (n_items, n_items)
-        Covariance of the strengths by people alone, as the model expects it.
 
     Returns
     -------
-    judged : Judged
+    evidence : VoteEvidence
+        The same votes of people, with strengths by both.
 
     Notes
     -----
@@ -88,19 +53,14 @@ def fit_with_judges(
     whatever the judges' bias, if both kinds of battles are of one source. The reliance
     makes the trace of the covariance smallest.
     """
+    people, counts, model, prior = alone.votes, alone.counts, alone.model, alone.prior
     beside, others = _kinds_of(people, judges, vote)
-    counts = count_votes(people)
 
-    def covariances(fitted: Strengths) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def covariances(fitted: Strengths) -> list[FloatArray]:
         """Return those of people, of people and judges, and of judges."""
-        curvature = model.expand(eta_of(counts, fitted), fitted.tau, counts.weight)
-        hessian = counts.laplacian(curvature.curvature).toarray()
-        hessian[np.diag_indices(counts.n_items)] += prior
-        factor = cho_factor(hessian)
-
-        def spread(moments: FloatArray) -> FloatArray:
-            half = cho_solve(factor, moments)
-            return centred(cho_solve(factor, half.T).T)
+        found = model.expand(eta_of(counts, fitted), fitted.tau, counts.weight)
+        hessian = counts.laplacian(found.curvature).toarray()
+        inverse = np.linalg.inv(hessian + prior * np.eye(counts.n_items))
 
         def summed(votes: Votes, n_clusters: int) -> csr_array:
             in_eta, _ = scores_of_votes(votes, fitted, model)
@@ -111,11 +71,10 @@ def fit_with_judges(
         one, two = summed(people, share.size), summed(beside, share.size)
         three = summed(others, own.size)
         of_judges = _moments(two, two, share) + _moments(three, three, own)
-        of_people, mixed = _moments(one, one, share), _moments(one, two, share)
-        return spread(of_people), spread(mixed), spread(of_judges)
+        moments = _moments(one, one, share), _moments(one, two, share), of_judges
+        return [centred(inverse @ each @ inverse) for each in moments]
 
-    first = covariances(alone)
-    cross, square = np.trace(first[1]), np.trace(first[2])
+    cross, square = map(np.trace, covariances(alone.fitted)[1:])
     reliance = float(np.clip(cross / max(square, 1e-300), 0, 1))
     weight = people.weight, -reliance * beside.weight, reliance * others.weight
     columns: dict[str, Any] = {
@@ -123,11 +82,12 @@ def fit_with_judges(
         for name in ("left", "right", "label", "covariates")
     }
     every = replace(people, **columns, weight=np.concatenate(weight))
-    fitted = _solve(count_votes(every), alone, model, prior)
+    fitted = _solve(count_votes(every), alone.fitted, model, prior)
     of_people, mixed, of_judges = covariances(fitted)
     sandwich = of_people - reliance * (mixed + mixed.T) + reliance**2 * of_judges
     worth = float(np.trace(of_people) / np.trace(sandwich))
-    return Judged(fitted, sandwich, expected / worth, reliance, worth)
+    judged = Judged(sandwich, alone.spread.expected / worth, reliance, worth)
+    return replace(alone, theta=fitted.theta, fitted=fitted, judged=judged)
 
 
 def _kinds_of(people: Votes, judges: Votes, vote: IntArray) -> tuple[Votes, Votes]:

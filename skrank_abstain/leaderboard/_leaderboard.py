@@ -304,7 +304,15 @@ class Leaderboard(Saved, BaseEstimator):
         voted = *promise, fitted.theta, table, self.ties, float(prior), fitted
         evidence = VoteEvidence(*voted, lapse=lapse, other_lapses=other_lapses)
         if judges is not None:
-            evidence = self._judged(evidence, votes, judges, labels)
+            if self.lapses or covariates:
+                raise ValueError(
+                    "judges must be None with covariates and with lapses=True: what "
+                    "judges add is not known there. Fit one or the other."
+                )
+            theirs = read_judges(judges, votes, table, labels)
+            evidence = fit_with_judges(evidence, *theirs)
+            judged: Any = evidence.judged
+            self.reliance_, self.vote_worth_ = judged.reliance, judged.worth
         self._take(evidence, table.items)
         self._labels = labels
         parts = split_votes(votes, by, table.weight) if by else {}
@@ -321,27 +329,6 @@ class Leaderboard(Saved, BaseEstimator):
         self.prior_ = float(prior)
         self.n_votes_ = int(table.per_item.sum()) // 2
         return self
-
-    def _judged(
-        self, people: VoteEvidence, votes: Any, judges: Any, labels: Any
-    ) -> VoteEvidence:
-        """Return the evidence of people and judges together."""
-        if self.lapses or people.votes.covariates.shape[1]:
-            raise ValueError(
-                "judges must be None with covariates and with lapses=True: what judges "
-                "add is not known there. Fit one or the other."
-            )
-        found = fit_with_judges(
-            people.votes,
-            *read_judges(judges, votes, people.votes, labels),
-            people.fitted,
-            people.model,
-            people.prior,
-            people.spread.expected,
-        )
-        self.reliance_, self.vote_worth_ = found.reliance, found.worth
-        theta = found.fitted.theta
-        return replace(people, theta=theta, fitted=found.fitted, judged=found)
 
     @all_or_nothing
     def fit_scores(self, frame: Any) -> Self:
@@ -614,11 +601,12 @@ class Leaderboard(Saved, BaseEstimator):
         Returns
         -------
         questions : Questions
-            With ``to_tasks`` and ``to_page``; ``shown=`` takes a value per item, in
-            the order of ``items_``, or two texts per question; ``blind=True`` hides
-            the names. ``value`` is by how much the vote lowers the expected number of
-            false orders. Fit again with the answers, and ask again: with
-            ``looks="any"``, so that the promise holds for votes that were asked for.
+            With ``to_tasks`` and ``to_page``; ``shown=`` takes a row per prompt with a
+            column for each item, two texts per question, or a value per item in the
+            order of ``items_``; ``blind=True`` hides the names. ``value`` is by how
+            much the vote lowers the expected number of false orders. Fit again with the
+            answers, and ask again: with ``looks="any"``, so that the promise holds for
+            votes that were asked for.
 
         Warns
         -----
@@ -652,9 +640,11 @@ class Leaderboard(Saved, BaseEstimator):
             leader=int(evidence.place.argmin()) if objective == "top" else None,
         )
         if left.size < n:
+            more = -(-n * per_pair // max(left.size, 1))
             warn_user(
                 f"n={n} questions: {left.size} are all there are about open pairs with "
-                f"per_pair={per_pair}. Raise per_pair for more votes on each."
+                f"per_pair={per_pair}. per_pair={more} asks about each more often, for "
+                "more voters or prompts."
             )
         difference = theta[left] - theta[right]
         return Questions(
@@ -668,6 +658,7 @@ class Leaderboard(Saved, BaseEstimator):
             right_id=self.items_[right],
             place=evidence.place,
             value=value,
+            index=self.items_,
         )
 
     def fragility(self) -> Fragility:

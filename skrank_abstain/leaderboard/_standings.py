@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._validation import shown
+from skrank_abstain._validation import listed, shown
 from skrank_abstain.displays import GREY, PALETTE, Display
 from skrank_abstain.pairs import PairDecisions, Ranking, Table
 
@@ -69,7 +69,7 @@ class Standings(Ranking):
     ...          "label": (["left"] * 6 + ["tie"]) * 40}
     >>> standings = Leaderboard().fit(votes).ranking()
     >>> standings
-    Standings(n_items=3, open=2): all places hold at once with probability 0.95, ...
+    Standings(n_items=3, open=2, may be first: ['A']): all places hold at once ...
     >>> [(item.item_id, item.votes, item.best, item.worst) for item in standings]
     [('A', 240, 1, 1), ('B', 160, 2, 3), ('C', 160, 2, 3)]
     """
@@ -85,8 +85,9 @@ class Standings(Ranking):
     _repr_html_ = Table._repr_html_
 
     def __repr__(self) -> str:
-        n_open = int(self.open.sum())
-        return f"Standings(n_items={len(self)}, open={n_open}): {self.promise}"
+        first = listed(self.item_id[self.best == 1].tolist())
+        what = f"n_items={len(self)}, open={self.open.sum()}, may be first: {first}"
+        return f"Standings({what}): {self.promise}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

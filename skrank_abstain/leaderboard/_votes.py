@@ -537,10 +537,11 @@ def _covariate(table: Mapping[str, list[Any]], name: str) -> FloatArray:
 
 def _clusters(table: Mapping[str, list[Any]], name: str) -> tuple[IntArray, Any]:
     """Return numbers for the values of a column, and these values."""
+    column = _column(table, name, "cluster")
+    # Of a log and the answers from a page, which says who answered in reviewer.
+    beside = zip(column, table.get("reviewer", column), strict=True)
     remedy = "give each unknown one an id of its own: one id for all makes them one"
-    if others := [x for x in filter(_WHO.fullmatch, table) if x != name]:
-        remedy = f"fill it from {others[0]!r}, which says who voted, or {remedy}"
-    column = _named(_column(table, name, "cluster"), name, remedy)
+    column = _named([b if is_blank(a) else a for a, b in beside], name, remedy)
     every = dict.fromkeys(column)
     if len(every) < 2:
         raise ValueError(

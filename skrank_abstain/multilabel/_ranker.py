@@ -642,7 +642,9 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         X, relevance = self._check_fit(X, y)
         p = check_top(self.p, self.n_labels_, "loss", self.loss)
         targets, weight = self._problems(relevance, p)
-        weight_name = _weight_name(self.estimator)
+        prefix, final = named_step(self.estimator)
+        takes = has_fit_parameter(final, "sample_weight")
+        weight_name = f"{prefix}sample_weight" if takes else None
         # Targets are made when workers ask for them; all at once they would take
         # n_thresholds times the memory of y.
         fitted = Parallel(n_jobs=self.n_jobs)(
@@ -687,7 +689,11 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         votes = np.zeros((X.shape[0], self.n_labels_))
         for weight, row in zip(self.vote_weights_, self.estimators_, strict=True):
             for label, estimator in enumerate(row):
-                votes[:, label] += weight * _probability(estimator, X)
+                if isinstance(estimator, float):
+                    votes[:, label] += weight * estimator
+                else:
+                    column = list(estimator.classes_).index(1)
+                    votes[:, label] += weight * estimator.predict_proba(X)[:, column]
         return votes
 
     def score(self, X: Any, y: ArrayLike) -> float:
@@ -726,13 +732,6 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         return tags
 
 
-def _weight_name(estimator: Any) -> str | None:
-    """Return the name under which ``fit`` takes sample weights, None if it does not."""
-    prefix, final = named_step(estimator)
-    takes = has_fit_parameter(final, "sample_weight")
-    return f"{prefix}sample_weight" if takes else None
-
-
 def _fit_problem(
     estimator: Any,
     X: Any,
@@ -768,11 +767,3 @@ def _fit_problem(
     return clone(estimator).fit(
         _safe_indexing(X, rows), belongs, **{weight_name: weights}
     )
-
-
-def _probability(estimator: Any, X: Any) -> Any:
-    """Return the probability of being within the threshold, shape (n_samples,)."""
-    if isinstance(estimator, float):
-        return np.full(X.shape[0], estimator)
-    column = list(estimator.classes_).index(1)
-    return estimator.predict_proba(X)[:, column]

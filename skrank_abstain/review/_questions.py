@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
+import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._kernels import FloatArray, IntArray
@@ -57,8 +58,9 @@ class Questions(PairDecisions):
         Expected worth of the answer, falling from pair to pair: by how much it lowers
         the expected loss, summed over pairs, or raises the expected DCG. Exact unless
         answered pairs form a loop; off by up to .06 on four items in loops.
-    index : pandas.Index or None
-        Index of X, if it is a pandas frame: ``shown`` must have the same.
+    index : pandas.Index, ndarray or None
+        Index of X, if it is a pandas frame, or the names of a board's items: ``shown``
+        must have the same.
     left, right, qid, label, accepted, risk, proba, left_id, right_id, place
         As in `PairDecisions`, after the answers so far.
 
@@ -185,7 +187,9 @@ class Questions(PairDecisions):
             each question: ``questions.to_frame()`` with new columns ``left_text`` and
             ``right_text``, the texts of ``left_id`` and ``right_id``. More columns of
             this kind are ``left_image`` and ``right_image``, and so on; any other new
-            one, such as ``prompt``, stands above both sides. See Notes.
+            one, such as ``prompt``, stands above both sides. Or what each item says to
+            each prompt: a row per prompt, a column for each item that is called as it,
+            and columns that stand above both. See Notes.
         question : str, default="Which comes first?"
             The question about the two items, such as "Who needs a doctor sooner?".
         blind : bool, default=False
@@ -217,6 +221,9 @@ class Questions(PairDecisions):
         and ``right_id``, or the ``pair_id`` of a task, tell the sides, and a row
         without them or about another pair is refused. The columns that it had are not
         shown. A ``pair_id`` of your own comes back in the saved file.
+
+        Prompts are used alike, and a pair of items meets on each prompt before it meets
+        on one again.
         """
         if Path(path).suffix.lower() not in (".html", ".htm"):
             raise ValueError(
@@ -253,6 +260,7 @@ class Questions(PairDecisions):
 
     def _tasks(self, shown: Any) -> list[dict[str, Any]]:
         """Return one task per question; none reveals what the model expects."""
+        shown = self._of_prompts(shown)
         by_question = _shown_questions(shown, len(self), {*self._columns()})
         of_items = shown if by_question is None else None
         columns = _shown_columns(of_items, self.place, self.index)
@@ -271,6 +279,33 @@ class Questions(PairDecisions):
                 task[f"right_{name}"] = column[rows[right]]
             tasks.append(task)
         return tasks
+
+    def _of_prompts(self, shown: Any) -> Any:
+        """Return a row per question of a row per prompt, or another table as it is."""
+        columns = {} if shown is None else read_columns(shown, "shown")
+        pairs = [
+            (str(q.get("left_id")), str(q.get("right_id"))) for q in self.to_dicts()
+        ]
+        items = {name for pair in pairs for name in pair}
+        if not items or not items <= columns.keys():
+            return shown
+        used = np.zeros(len(next(iter(columns.values()))))
+        seen = {pair: np.zeros(used.size) for pair in pairs}
+        rows = []
+        for pair in pairs:
+            row = int((seen[pair] * len(pairs) + used).argmin())
+            seen[pair][row] += 1
+            used[row] += 1
+            rows.append(row)
+        # Texts of the other items of a board would stand above both sides.
+        items |= set() if self.index is None else {*map(str, self.index)}
+        above = {name: columns[name] for name in columns if name not in items}
+        table = {name: [column[k] for k in rows] for name, column in above.items()}
+        for side, names in zip(_SIDES, zip(*pairs, strict=True), strict=True):
+            table[f"{side}_id"] = list(names)
+            sides = zip(names, rows, strict=True)
+            table[f"{side}_text"] = [columns[name][row] for name, row in sides]
+        return table
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {**super()._columns(), "value": self.value}
@@ -331,7 +366,8 @@ def _check_blind(tasks: list[dict[str, str]]) -> None:
             raise ValueError(
                 "shown must hold on a blind page what people see instead of the names "
                 f"of items, got names in {name}: pass other columns as shown=, such as "
-                "left_text and right_text beside those of questions.to_frame()."
+                "left_text and right_text beside those of questions.to_frame(), or one "
+                "for each item with a row per prompt."
             )
 
 
@@ -407,18 +443,20 @@ def _shown_columns(
     parts = shown.values() if isinstance(shown, Mapping) else [shown]
     # Stricter than for the model's input: nobody may see another person's data.
     for part in parts if index is not None else ():
-        if hasattr(part, "iloc") and not part.index.equals(index):
+        if hasattr(part, "iloc") and list(part.index) != list(index):
             raise ValueError(
                 "shown must have its rows in the order of X, got another index than "
                 f"that of X's {len(index)} rows: pass shown=frame.loc[X.index], or "
-                "shown=frame.set_axis(X.index) where the positions are right."
+                "shown=frame.set_axis(X.index) where the positions are right. The rows "
+                "of a board are board.items_."
             )
     for column in columns.values():
         if place is not None and len(column) != place.size:
             raise ValueError(
                 f"shown must have one value per row of X: X has {place.size} rows, "
-                f"shown has {len(column)}. Pass the rows of X, in its order, or "
-                "columns left and right with one row per question."
+                f"shown has {len(column)}. Pass the rows of X, in its order, columns "
+                "left_text and right_text with one row per question, or a column for "
+                "each item with one row per prompt."
             )
     return {name: [_plain(value) for value in columns[name]] for name in columns}
 

@@ -2,7 +2,9 @@
 
 import json
 import pickle
+import re
 import warnings
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -479,6 +481,52 @@ def test_what_is_decided_is_not_asked(board, objective):
     assert len(asked) == 3 * n_open
     assert not decided & set(zip(asked.left_id, asked.right_id, strict=True))
     assert {*asked.reason.tolist()} <= {"p-value above the level"}
+
+
+def shown_on(path):
+    text = path.read_text("utf-8")
+    return json.loads(re.search(r"application/json[^>]*>(.*?)</script>", text)[1])
+
+
+def test_a_text_of_each_item_for_each_prompt_makes_a_blind_page(board, tmp_path):
+    pd = pytest.importorskip("pandas")
+    n_prompts = 5
+    texts = {
+        f"{name}": [f"{name.lower()} says {k}" for k in range(n_prompts)]
+        for name in "CBADEF"  # in any order, and of items that are not asked about
+    }
+    table = {"prompt": [f"prompt {k}" for k in range(n_prompts)], **texts}
+    page = tmp_path / "battles.html"
+    with pytest.warns(UserWarning, match=r"12 are all .* per_pair=3\. per_pair=5 asks"):
+        asked = board.ask(20, per_pair=3)
+    asked.to_page(page, shown=pd.DataFrame(table), blind=True)
+    tasks = shown_on(page)["tasks"]
+    seen = []
+    for task in tasks:
+        row = int(task["prompt"].removeprefix("prompt "))
+        for side in ("left", "right"):
+            name = task[f"{side}_id"]
+            assert task[f"{side}_text"] == f"{name.lower()} says {row}"
+        assert task.keys() <= {
+            *("pair_id", "qid", "prompt", "left_id", "right_id"),
+            *("left_text", "right_text"),
+        }
+        seen.append((frozenset([task["left_id"], task["right_id"]]), row))
+    # No battle comes twice, and 12 questions use 5 prompts two or three times.
+    assert len(set(seen)) == len(asked) == 12
+    assert {*Counter(row for _, row in seen).values()} == {2, 3}
+
+
+def test_rows_of_items_in_another_order_are_refused(board, tmp_path):
+    pd = pytest.importorskip("pandas")
+    page, asked = tmp_path / "page.html", board.ask(2)
+    colours = pd.DataFrame({"colour": list("abcdef")}, index=list("FEDCBA"))
+    for wrong in (colours, colours.reset_index(drop=True)):
+        with pytest.raises(ValueError, match=r"rows of a board are board\.items_"):
+            asked.to_page(page, shown=wrong)
+    asked.to_page(page, shown=colours.loc[board.items_])
+    for task in shown_on(page)["tasks"]:
+        assert task["left_colour"] == colours.colour[task["left_id"]]
 
 
 def test_few_votes_hold_a_narrow_lead():

@@ -138,8 +138,13 @@ def test_names_of_few_items_are_no_larger_than_a_text():
 
 def test_standings_in_words():
     sure, left_open = standings_of(30), standings_of(30, open_=True)
-    assert repr(sure) == "Standings(n_items=30, open=0): what holds"
-    assert repr(left_open) == "Standings(n_items=30, open=30): what holds"
+    assert repr(sure) == (
+        "Standings(n_items=30, open=0, may be first: ['i1']): what holds"
+    )
+    # Each place is open by one.
+    assert repr(left_open) == (
+        "Standings(n_items=30, open=30, may be first: ['i1', 'i2']): what holds"
+    )
     first = next(iter(left_open))
     assert first._asdict() == {
         "place": 1,

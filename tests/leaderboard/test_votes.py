@@ -412,19 +412,20 @@ def test_voters_who_are_no_clusters_are_said(name):
         read_votes(with_column(other, twice))
 
 
-def test_the_column_that_names_most_voters_is_said_and_the_other_fills_it():
+def test_the_column_that_names_most_voters_is_said_and_reviewer_fills_it():
     pd = pytest.importorskip("pandas")
     log = pd.DataFrame(ROWS * 3).assign(voter=list("xyzxyzxyz"))
     answers = pd.DataFrame(ROWS).assign(reviewer=["Kim", "Kim", "Lee"])
     both = pd.concat([log, answers])
     with pytest.warns(UserWarning, match="3 voters of 9 votes in 'voter'"):
         read_votes(both)
-    rule = "row 9 and 3 such rows in all: fill it from 'reviewer', which says who voted"
-    with pytest.raises(ValueError, match=rule):
-        read_votes(both, cluster="voter")
-    both["voter"] = both["voter"].fillna(both["reviewer"])
     found = read_votes(both, cluster="voter").cluster_names.tolist()
     assert found == sorted({*"xyz", "Kim", "Lee"})
+    both.loc[both["reviewer"] == "Lee", "reviewer"] = None
+    rule = "row 11 and 1 such rows in all: give each unknown one an id of its own"
+    both = both.reset_index(drop=True)
+    with pytest.raises(ValueError, match=rule):
+        read_votes(both, cluster="voter")
 
 
 def test_columns_are_listed_as_the_user_calls_them():
