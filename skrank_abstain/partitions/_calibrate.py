@@ -281,14 +281,11 @@ def _score(partition: Any, reader: Reader, model: Any) -> Scored:
         scores = score_items(model, rows.X, rows.named_queries)
     except ValueError as error:
         features = reader.columns.of(partition)
-        if features is None or features == reader.columns.names:
+        if features in (None, reader.columns.names):
             raise
-        kinds = {each: np.asarray(partition[each]).dtype.kind for each in features}
-        text = [each for each in features if kinds[each] in "OUS"]
         raise ValueError(
-            "item_id must name the column of the items, and other columns must be left "
-            "out: the model names no features, so all columns but label, qid and "
-            f"item_id are passed, got {listed(text or features)}: {error}"
+            f"{error} The model names no features, so all columns but label, qid and "
+            f"item_id are passed: {listed(features)}."
         ) from error
     return Scored(
         scores,

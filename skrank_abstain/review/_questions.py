@@ -543,7 +543,9 @@ def read_answers(
     # A page saves all its answers every time, and some were changed meanwhile.
     by_time = sorted(answers, key=lambda answer: str(answer.get("time")))
     last = {each["answer_id"]: each for each in by_time if "answer_id" in each}
-    return [each for each in answers if last.get(each.pop("answer_id", 0), each) is each]
+    return [
+        each for each in answers if last.get(each.pop("answer_id", 0), each) is each
+    ]
 
 
 def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:

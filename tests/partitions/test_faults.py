@@ -89,14 +89,14 @@ def test_names_of_items_that_are_passed_as_features():
     frames = [frame[["one", "two", "y", "q"]] for frame in framed(parts)]
     names = [[f"item {row}" for row in range(len(frame))] for frame in frames]
     frames = [frame.assign(item=own) for frame, own in zip(frames, names, strict=True)]
-    rule = r"^partition 0: item_id must name the column .*, got \['item'\]: could not"
+    rule = r"columns of texts \['item'\]. Pass names of items as item_id="
     with pytest.raises(ValueError, match=rule):
         calibrate(ranker, frames, label="y", qid="q")
     fitted = calibrate(ranker, frames, label="y", qid="q", item_id="item")
     assert list(fitted.feature_names_in_) == ["one", "two"]
     # Numbers may be features: all columns that were passed are listed.
     numbered = [frame.assign(item=range(len(frame))) for frame in frames]
-    with pytest.raises(ValueError, match=r"got \['one', 'two', 'item'\]: X has 3"):
+    with pytest.raises(ValueError, match=r"X has 3 .*passed: \['one', 'two', 'item'\]"):
         calibrate(ranker, numbered, label="y", qid="q")
     # Tuples have no columns to name.
     wide = [(np.column_stack([X, X]), y, qid) for X, y, qid in parts]
