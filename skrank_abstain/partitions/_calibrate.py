@@ -400,16 +400,10 @@ class RowsElsewhere:
         ends = np.cumsum(sizes)
         cuts = np.searchsorted(self._taken, ends)
         own = [
-            (
-                self._taken[part] - end + size,
-                scores[part],
-                queries.codes[part],
-                wanted[part],
-            )
-            for part, end, size in zip(
+            (self._taken[part] - first, scores[part], queries.codes[part], wanted[part])
+            for part, first in zip(
                 np.split(np.arange(self._taken.size), cuts[:-1]),
-                ends,
-                sizes,
+                ends - sizes,
                 strict=True,
             )
         ]
