@@ -279,8 +279,8 @@ def _opened(
     check_is_fitted(ranker, "threshold_")
     check_names(qid=qid, **others)
     seen = getattr(ranker, "feature_names_in_", None)
-    model = names_in_model(ranker.estimator_) if seen is None else [list(seen)]
-    columns = ModelColumns(*model, others=(qid, *others.values()))
+    names = names_in_model(ranker.estimator_) if seen is None else (list(seen), False)
+    columns = ModelColumns(*names, (qid, *others.values()))
     check_same_columns(frame, columns)
     return as_partitions(frame, qid), without_calibration_pairs(ranker), columns
 

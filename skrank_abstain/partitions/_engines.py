@@ -45,12 +45,6 @@ _SPARK_TYPES = {
     "f": ("float64", "double"),
     "M": ("timestamp[us]", "timestamp_ntz"),
 }
-#: What mends a frame whose queries are in pieces.
-_TOGETHER = (
-    "Call frame.shuffle(on=qid) in Dask, frame.repartition(n, qid) in Spark, or split "
-    "the rows between queries; without qid all rows are one query. A tuple is (X, y, "
-    "qid), in this order."
-)
 #: Largest number of rows of a partition, unless one query has more.
 ROWS = 262_144
 #: Rows that are decoded at a time.
@@ -186,7 +180,9 @@ def refuse_split_queries(ids_by_partition: Sequence[NDArray[Any]]) -> None:
         value, first, second = split
         raise ValueError(
             f"frame must have each query in one partition, got query {shown(value)} in "
-            f"partitions {first} and {second}. {_TOGETHER}"
+            f"partitions {first} and {second}. Call frame.shuffle(on=qid) in Dask, "
+            "frame.repartition(n, qid) in Spark, or split the rows between queries; "
+            "without qid all rows are one query. A tuple is (X, y, qid), in this order."
         )
 
 
