@@ -280,7 +280,7 @@ def _opened(
     check_names(qid=qid, **others)
     seen = getattr(ranker, "feature_names_in_", None)
     names = names_in_model(ranker.estimator_) if seen is None else (list(seen), False)
-    columns = ModelColumns(*names, (qid, *others.values()))
+    columns = ModelColumns(names[0], names[1], (qid, *others.values()))
     check_same_columns(frame, columns)
     return as_partitions(frame, qid), without_calibration_pairs(ranker), columns
 
