@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -61,17 +61,12 @@ def existing_file(path: str | os.PathLike[str], name: str) -> Path:
     return file
 
 
-def open_file(file: Path) -> IO[bytes]:
-    """Open a file for reading; unpack gzip, bzip2 and xz, whatever its name."""
+def read_lines(file: Path) -> Iterator[bytes]:
+    """Yield the lines of a file; unpack gzip, bzip2 and xz, whatever its name."""
     with file.open("rb") as plain:
         start = plain.read(6)
     opener = next((o for sign, o in _SIGNS.items() if start.startswith(sign)), open)
-    return opener(file, "rb")
-
-
-def read_lines(file: Path) -> Iterator[bytes]:
-    """Yield the lines of a file."""
-    with open_file(file) as stream:
+    with opener(file, "rb") as stream:
         try:
             yield from stream
         # The errors of damaged archives; bz2 has none of its own.

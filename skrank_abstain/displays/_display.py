@@ -285,13 +285,11 @@ def check_truth(y_true: ArrayLike) -> IntArray:
 
 
 def totals_at(
-    ranker: Any, data: Any, coverages: FloatArray, *names: str, **options: Any
+    ranker: Any, data: Any, coverages: FloatArray, *names: str
 ) -> tuple[FloatArray, ...]:
     """Return totals of (X, y, qid) by query and coverage, and the pairs of queries."""
-    shares = coverages.tolist()
-    points = ranker.operating_points(
-        *data[:2], qid=data[2], coverages=shares, **options
-    )
+    X, y, qid = data
+    points = ranker.operating_points(X, y, qid=qid, coverages=coverages.tolist())
     totals = [point.totals for point in points]
     # The pairs are the same at each coverage.
     if totals[0].pairs.sum() == 0:

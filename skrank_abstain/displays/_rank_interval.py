@@ -162,16 +162,11 @@ class RankIntervalDisplay(Display):
         queries = rows_by_query(ranker, X, qid)
         values, rows = queries.values.tolist(), np.arange(queries.n_items)
         named: Any = check_item_id(item_id, queries)
-        if query is None and len(values) > 1:
+        if query not in values and (query is not None or len(values) > 1):
             source = "qid" if column is None else f"qid_col={column!r}"
             raise ValueError(
-                f"X must hold the items of one query, got {len(values)} by {source}: "
-                f"pass query= to draw one of them, such as query={values[0]!r}."
-            )
-        if query is not None and query not in values:
-            raise ValueError(
-                f"query must be one of the {len(values)} queries of qid, such as "
-                f"{values[0]!r}, got {shown(query)}."
+                f"query must be one of the {len(values)} queries by {source}, such as "
+                f"query={values[0]!r}, got {shown(query)}."
             )
         if len(values) > 1:
             rows = np.flatnonzero(queries.codes == values.index(query))

@@ -46,7 +46,6 @@ _COVERAGES = np.linspace(0.1, 1.0, 10)
 _FINE_COVERAGES = np.linspace(0.05, 1.0, 20)
 #: Pairs of a reliability diagram; more would take long and look alike.
 _MOST_PAIRS = 1_000_000
-_OUTCOMES = ("higher-scored preferred", "tie", "lower-scored preferred")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -486,7 +485,7 @@ class PairReliabilityDisplay(Display):
 
     needs = "ranking"
 
-    outcomes = _OUTCOMES
+    outcomes = ("higher-scored preferred", "tie", "lower-scored preferred")
 
     prob_pred: FloatArray
     prob_true: FloatArray
@@ -619,7 +618,7 @@ class PairReliabilityDisplay(Display):
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         self.lines_ = draw_outcomes(
-            self.ax_, self.prob_pred, self.prob_true, _OUTCOMES, name, kwargs
+            self.ax_, self.prob_pred, self.prob_true, self.outcomes, name, kwargs
         )
         self.errorbars_ = []
         if self.interval is not None:

@@ -754,9 +754,8 @@ class MonitorDisplay(Display):
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         day = np.arange(1, len(self.days) + 1)
-        kinds = ["without labels"]
-        if (self.evidence[:, 1] > 1).any():
-            kinds.append("audit")
+        audited = (self.evidence[:, 1] > 1).any()
+        kinds = self.ends if audited else self.ends[:1]
         self.lines_ = [
             draw_curve(self.ax_, day, self.evidence[:, k], {"label": kind}, kwargs)
             for k, kind in enumerate(kinds)

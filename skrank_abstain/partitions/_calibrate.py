@@ -267,7 +267,7 @@ class Scored(NamedTuple):
 def _score(partition: Any, reader: Reader, model: Any) -> Scored:
     """Return the scored items of a partition."""
     X, y, ids = reader.rows(partition)
-    if y is not None and not len(y):
+    if not len(y):
         none, codes = np.empty(0), np.empty(0, dtype=np.int32)
         group = None if reader.groups is None else (codes, none)
         return Scored(none, none, codes, none.view(np.uint64), none, {}, None, group)
@@ -397,16 +397,10 @@ class RowsElsewhere:
         ends = np.cumsum(sizes)
         cuts = np.searchsorted(self._taken, ends)
         own = [
-            (
-                self._taken[part] - end + size,
-                scores[part],
-                queries.codes[part],
-                wanted[part],
-            )
-            for part, end, size in zip(
+            (self._taken[part] - first, scores[part], queries.codes[part], wanted[part])
+            for part, first in zip(
                 np.split(np.arange(self._taken.size), cuts[:-1]),
-                ends,
-                sizes,
+                ends - sizes,
                 strict=True,
             )
         ]

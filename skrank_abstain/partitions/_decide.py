@@ -18,6 +18,7 @@ from skrank_abstain.partitions._calibrate import (
     check_same_columns,
 )
 from skrank_abstain.partitions._engines import (
+    Partitions,
     as_partitions,
     refuse_split_queries,
     rows_of,
@@ -76,16 +77,13 @@ def evaluate(
     >>> totals.coverage == ranker.evaluate(new.data, new.target, qid=new.qid).coverage
     True
     """
-    check_is_fitted(ranker, "threshold_")
-    check_names(label=label, qid=qid, item_id=item_id, sample_weight=sample_weight)
-    columns = _columns(ranker, label, qid, item_id, sample_weight)
-    check_same_columns(frame, columns)
-    args = without_calibration_pairs(ranker), label, qid, sample_weight, columns
-    found = as_partitions(frame, qid).map(_evaluate, *args)
+    names = {"label": label, "item_id": item_id, "sample_weight": sample_weight}
+    rows, small, columns = _opened(ranker, frame, qid, **names)
+    found = rows.map(_evaluate, small, label, qid, sample_weight, columns)
     refuse_split_queries([ids for _, ids in found])
     totals = [each for each, _ in found if each is not None]
-    names = [each.name for each in fields(PairTotals)]
-    arrays = {n: [getattr(t, n) for t in totals] or [np.empty(0)] for n in names}
+    parts = [each.name for each in fields(PairTotals)]
+    arrays = {n: [getattr(t, n) for t in totals] or [np.empty(0)] for n in parts}
     return PairTotals(**{n: np.concatenate(each) for n, each in arrays.items()})
 
 
@@ -135,7 +133,7 @@ def predict_pairs(
     >>> list(frame)[:5]
     ['qid', 'left', 'right', 'label', 'accepted']
     """
-    return _frame(_pairs, ranker, frame, qid, item_id)
+    return _frame(partial(_made, "predict_pairs"), ranker, frame, qid, item_id)
 
 
 def deferred(
@@ -170,7 +168,8 @@ def deferred(
     >>> bool(frame["accepted"].any())
     False
     """
-    task = partial(_deferred, within_top=within_top, deciding_top=deciding_top)
+    top = {"within_top": within_top, "deciding_top": deciding_top}
+    task = partial(_made, "predict_pairs", **top)
     return _frame(task, ranker, frame, qid, item_id)
 
 
@@ -208,7 +207,7 @@ def ranking(
     >>> list(frame)
     ['qid', 'item_id', 'place', 'score', 'best', 'worst', 'open']
     """
-    return _frame(_ranking, ranker, frame, qid, item_id)
+    return _frame(partial(_made, "ranking"), ranker, frame, qid, item_id)
 
 
 def without_calibration_pairs(ranker: SelectiveRanker) -> Any:
@@ -262,12 +261,8 @@ def _frame(
     item_id: str | None,
 ) -> Any:
     """Return what a task makes of each partition, as a frame of the same engine."""
-    check_is_fitted(ranker, "threshold_")
-    check_names(qid=qid, item_id=item_id)
-    columns = _columns(ranker, qid, item_id)
-    check_same_columns(frame, columns)
-    rows = as_partitions(frame, qid)
-    args = without_calibration_pairs(ranker), qid, item_id, columns
+    rows, small, columns = _opened(ranker, frame, qid, item_id=item_id)
+    args = small, qid, item_id, columns
     # Lazy frames need their columns now: deciding one row gives them.
     found = rows.map(_look, task, *args)
     refuse_split_queries([ids for _, ids in found])
@@ -277,12 +272,17 @@ def _frame(
     return rows.frame(_decide, task, like, *args, like=like)
 
 
-def _columns(ranker: Any, *others: str | None) -> ModelColumns:
-    """Return the columns that the ranker saw, or its model."""
+def _opened(
+    ranker: Any, frame: Any, qid: Any, **others: Any
+) -> tuple[Partitions, Any, ModelColumns]:
+    """Return the partitions, a small ranker, and the columns that the ranker saw."""
+    check_is_fitted(ranker, "threshold_")
+    check_names(qid=qid, **others)
     seen = getattr(ranker, "feature_names_in_", None)
-    if seen is not None:
-        return ModelColumns(list(seen), others=others)
-    return ModelColumns(*names_in_model(ranker.estimator_), others=others)
+    names = names_in_model(ranker.estimator_) if seen is None else (list(seen), False)
+    columns = ModelColumns(names[0], names[1], (qid, *others.values()))
+    check_same_columns(frame, columns)
+    return as_partitions(frame, qid), without_calibration_pairs(ranker), columns
 
 
 def _unlabelled(
@@ -307,22 +307,16 @@ def _look(
     first = X[:1], ids if is_scalar(ids) else ids[:1], names
     made = task(ranker, *first).to_frame()
     # One item makes no pair that could show the types of a column.
-    item = _ranking(ranker, *first).to_frame().dtypes
+    item = _made("ranking", ranker, *first).to_frame().dtypes
     kinds = {"qid": item["qid"]} | dict.fromkeys(_IDS, item["item_id"])
     like = made.astype({name: kinds[name] for name in kinds if name in made})[:0]
     return like, queries
 
 
-def _pairs(ranker: Any, X: Any, ids: Any, names: Any) -> Any:
-    return ranker.predict_pairs(X, qid=ids, item_id=names)
-
-
-def _deferred(ranker: Any, X: Any, ids: Any, names: Any, **top: Any) -> Any:
-    return _pairs(ranker, X, ids, names).deferred(**top)
-
-
-def _ranking(ranker: Any, X: Any, ids: Any, names: Any) -> Any:
-    return ranker.ranking(X, qid=ids, item_id=names)
+def _made(what: str, ranker: Any, X: Any, ids: Any, names: Any, **top: Any) -> Any:
+    """Return what a method makes of a partition, or the deferred pairs of it."""
+    made = getattr(ranker, what)(X, qid=ids, item_id=names)
+    return made.deferred(**top) if top else made
 
 
 def _decide(

@@ -45,12 +45,6 @@ _SPARK_TYPES = {
     "f": ("float64", "double"),
     "M": ("timestamp[us]", "timestamp_ntz"),
 }
-#: What mends a frame whose queries are in pieces.
-_TOGETHER = (
-    "Call frame.shuffle(on=qid) in Dask, frame.repartition(n, qid) in Spark, or split "
-    "the rows between queries; without qid all rows are one query. A tuple is (X, y, "
-    "qid), in this order."
-)
 #: Largest number of rows of a partition, unless one query has more.
 ROWS = 262_144
 #: Rows that are decoded at a time.
@@ -105,7 +99,7 @@ def engine_of(frame: Any) -> str:
 
 
 def as_partitions(
-    frame: Any, qid: str | None = None, columns: Iterable[str] | None = None
+    frame: Any, qid: str | None = None, *, alone: bool = False
 ) -> Partitions:
     """Return the partitions of a frame.
 
@@ -114,20 +108,19 @@ def as_partitions(
     frame : Dask or Spark DataFrame, str, PathLike, pyarrow.dataset.Dataset or list
     qid : str, default=None
         Column of the queries; Parquet files are cut between them.
-    columns : iterable of str, default=None
-        Columns that tasks need besides ``qid``, for engines that can skip the others.
+    alone : bool, default=False
+        Whether tasks need no other column; engines that can skip them do.
     """
     engine = engine_of(frame)
     if engine == "list":
         return ListPartitions(check_list(frame))
     if engine == "parquet":
-        return ParquetPartitions(frame, qid, columns)
-    if columns is not None:
-        names = list(dict.fromkeys([*columns, *([] if qid is None else [qid])]))
-        require_columns(names, frame.columns)
-        if engine == "spark":  # for which a dot leads into a column
-            names = ["`" + name.replace("`", "``") + "`" for name in names]
-        frame = frame[names]
+        return ParquetPartitions(frame, qid, () if alone else None)
+    if alone and qid is not None:
+        require_columns([qid], frame.columns)
+        # For Spark a dot leads into a column.
+        name = "`" + qid.replace("`", "``") + "`" if engine == "spark" else qid
+        frame = frame[[name]]
     return DaskPartitions(frame) if engine == "dask" else SparkPartitions(frame)
 
 
@@ -163,7 +156,7 @@ def check_partitions(frame: Any, *, qid: str | None = None) -> None:
     ...
     ValueError: frame must have each query in one partition, got query 'a' in ...
     """
-    found = as_partitions(frame, qid, columns=()).map(_queries_of, qid)
+    found = as_partitions(frame, qid, alone=True).map(_queries_of, qid)
     refuse_split_queries([ids for ids, _ in found])
     for number, (_, apart) in enumerate(found):
         if apart is not None:
@@ -187,7 +180,9 @@ def refuse_split_queries(ids_by_partition: Sequence[NDArray[Any]]) -> None:
         value, first, second = split
         raise ValueError(
             f"frame must have each query in one partition, got query {shown(value)} in "
-            f"partitions {first} and {second}. {_TOGETHER}"
+            f"partitions {first} and {second}. Call frame.shuffle(on=qid) in Dask, "
+            "frame.repartition(n, qid) in Spark, or split the rows between queries; "
+            "without qid all rows are one query. A tuple is (X, y, qid), in this order."
         )
 
 

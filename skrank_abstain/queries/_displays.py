@@ -33,7 +33,7 @@ class TopSetDisplay(Display):
         queries whose items differ in relevance.
     fixed_size, fixed_coverage : ndarray of shape (n_sizes,), float64
         The same for the first 1, 2, ... items of every query.
-    point : tuple of float, default=None
+    point : tuple of float
         Size and coverage at the ranker's own threshold.
     k : int, default=1
         Number of first items that the sets are for.
@@ -44,7 +44,7 @@ class TopSetDisplay(Display):
     ----------
     line_, fixed_line_ : matplotlib Line2D
         The sets, and as many items of every query.
-    point_ : matplotlib Line2D or None
+    point_ : matplotlib Line2D
         The ranker's own threshold.
     ax_, figure_ : matplotlib Axes and Figure
         Set by ``plot``.
@@ -71,7 +71,7 @@ class TopSetDisplay(Display):
     coverage: FloatArray
     fixed_size: FloatArray
     fixed_coverage: FloatArray
-    point: tuple[float, float] | None = None
+    point: tuple[float, float]
     k: int = 1
     name: str | None = None
 
@@ -148,11 +148,8 @@ class TopSetDisplay(Display):
         # The marker is for the point alone.
         marker = self.line_.get_marker()
         self.line_.set_marker("none")
-        self.point_ = None
-        if self.point is not None:
-            (self.point_,) = self.ax_.plot(
-                *self.point, marker=marker, color=self.line_.get_color()
-            )
+        style = {"marker": marker, "color": self.line_.get_color()}
+        (self.point_,) = self.ax_.plot(*self.point, **style)
         self.fixed_line_ = draw_reference(
             self.ax_, self.fixed_size, self.fixed_coverage, "as many of every query"
         )
@@ -174,7 +171,7 @@ class QueryRiskDisplay(Display):
         Share of the queries with a relevant item that are accepted, ascending to 1.
     selective_risk : ndarray of shape (n_thresholds,), float64
         Mean loss of these queries.
-    aurc : float, default=None
+    aurc : float
         Area under the curve, for the legend. Lower is better.
     metric : str, default="metric"
         Name of the metric, for the axis.
@@ -208,7 +205,7 @@ class QueryRiskDisplay(Display):
 
     coverage: FloatArray
     selective_risk: FloatArray
-    aurc: float | None = None
+    aurc: float
     metric: str = "metric"
     name: str | None = None
 
@@ -270,15 +267,12 @@ class QueryRiskDisplay(Display):
         return display.plot(ax, **kwargs)
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
-        fact = "" if self.aurc is None else f"AURC = {self.aurc:.3f}"
-        style = {"marker": "none", "label": join_label(name, fact)}
-        self.line_ = draw_curve(
-            self.ax_, self.coverage, self.selective_risk, style, kwargs
-        )
+        label = join_label(name, f"AURC = {self.aurc:.3f}")
+        style = {"marker": "none", "label": label}
+        curve = self.coverage, self.selective_risk
+        self.line_ = draw_curve(self.ax_, *curve, style, kwargs)
         level = np.full(2, self.selective_risk[-1])
-        self.reference_ = draw_reference(
-            self.ax_, [0.0, 1.0], level, "random abstention"
-        )
+        self.reference_ = draw_reference(self.ax_, [0, 1], level, "random abstention")
         self.ax_.set(
             xlabel="coverage (share of queries accepted)",
             ylabel=f"1 - {self.metric} of the accepted queries, lower is better",

@@ -191,11 +191,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
             pages.Section("Data", [[counted, *about.lines]]),
             pages.Section("Model", [[*model, f"id_: {self.id_}"]]),
             pages.Section("Rule", [found.rule]),
-            *(
-                pages.Section("About the promise", [rest])
-                for rest in [found.promise[1:]]
-                if rest
-            ),
+            pages.Section("About the promise", [found.promise[1:]]),
             *tables,
             pages.Section("Assumptions", [_ASSUMPTIONS]),
         ]

@@ -452,9 +452,8 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         return 1 - found.selective_risk
 
     def _results(self, items: Scores, weight: FloatArray) -> QueryResults:
-        risk, metrics = self._risk(items), {}
-        if items.y is not None:
-            metrics = self._metrics_of(items)
+        metrics = {} if items.y is None else self._metrics_of(items)
+        risk = self._risk(items)
         qid, accepted = items.queries.values, risk <= self.threshold_
         return QueryResults(qid, risk, accepted, weight, metrics)
 
@@ -493,7 +492,8 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         if then["max_risk"] is None:
             return [
                 "NOTHING IS PROMISED about the metric: the share of new queries "
-                "accepted is about the target."
+                "accepted is about the target.",
+                f"{self.n_queries_} queries fitted the tie model and set a threshold.",
             ]
         promised = "NOT CERTIFIED. Nothing is accepted, so nothing is promised."
         if self.certified_:
