@@ -26,12 +26,11 @@ from skrank_abstain._saving import write_file
 from skrank_abstain._validation import check_choice, is_blank, is_missing, listed
 from skrank_abstain._warnings import require
 from skrank_abstain.pairs import PairDecisions, read_columns
-from skrank_abstain.review._answers import as_text, is_pair_id, pair_id
+from skrank_abstain.review._answers import BESIDE, as_text, is_pair_id, pair_id
 
 #: Columns of a task; items have their names, or their rows of X.
 _TASK = ("pair_id", "qid", "left_id", "right_id")
-#: Columns that an answer may lack, and all that are read from a table.
-_BESIDE = ("reviewer", "time", "pair_id", "answer_id")
+#: Columns that are read from a table.
 _READ = (*_TASK, "left", "right", "label", "reviewer", "time")
 #: Columns by which a table of questions may name the pairs.
 _NAMED = ("pair_id", "left_id", "right_id")
@@ -505,7 +504,9 @@ def read_answers(
     # A page saves all its answers every time, and some were changed meanwhile.
     by_time = sorted(answers, key=lambda answer: str(answer.get("time")))
     last = {each["answer_id"]: each for each in by_time if "answer_id" in each}
-    return [each for each in answers if last.get(each.pop("answer_id", 0), each) is each]
+    return [
+        each for each in answers if last.get(each.pop("answer_id", 0), each) is each
+    ]
 
 
 def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -554,7 +555,7 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
 def _beside_the_label(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an answer may have, or not."""
     beside = {}
-    for name in _BESIDE:
+    for name in (*BESIDE, "answer_id"):
         value = row.get(name)
         value = value.strip() if isinstance(value, str) else value
         if not is_blank(value):

@@ -255,15 +255,15 @@ class Review:
         A pair that was answered, or whose items people call the same as others in
         between, is decided as people say, whatever its risk; of different answers the
         most credible one holds: that of more people, or of those who err clearly less
-        by `reviewer_error`, gold, or their answers about other pairs.
+        by `reviewer_error`, ``probability``, gold, or their answers about other pairs.
         A pair neither of whose items was asked about is decided as the ranker decides
         it. Any other pair follows the beliefs after the answers, and is accepted if its
         risk is at most the threshold, or if gold answers make its label certain, and if
         there are answers about each of its novel items: orders that the ranker had
         decided may be open again, which `changes` says.
 
-        Equally credible answers that contradict each other decide nothing: their pair
-        follows the beliefs, too.
+        Equally credible answers that contradict each other decide nothing: unless
+        answers about other pairs imply its label, their pair follows the beliefs, too.
         """
         queries, names = self.items.queries, self.item_id
         width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)
@@ -351,8 +351,9 @@ class Review:
         Several questions are chosen one after the other, as if each had got its most
         probable answer. Worth orders them, not openness: the first may be about a
         decided pair, and fewer than ``n`` come back if the answers about all others
-        would then follow or change nothing. Some milliseconds per question in a query
-        of 120 items.
+        would then follow or change nothing. A pair about which equally credible people
+        disagree may come again: ask somebody else. Some milliseconds per question in a
+        query of 120 items.
         """
         check_positive_int(n, "n", minimum=0)
         objective = check_objective(objective)
