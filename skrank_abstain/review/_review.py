@@ -288,9 +288,9 @@ class Review:
         Returns
         -------
         accuracy : float
-            In [0, 1]; NaN for no pairs. The truth and the answers to it are drawn once
-            for each query from the beliefs, the same every time, and each question is
-            chosen after the answers before it.
+            In [0, 1]; NaN for no pairs. The answers are drawn once for each query from
+            the beliefs, the same every time, and each question is chosen after the
+            answers before it.
         """
         check_positive_int(n, "n", minimum=0)
         n_pairs = self.items.queries.n_pairs
