@@ -164,11 +164,9 @@ def _join_gold(
     table.setdefault("reviewer", [_ANYONE] * n)
     right["reviewer"] = [GOLD] * n_gold
     right.pop("time", None)
-    beside = {"qid", "pair_id", "time", "probability"} & (table.keys() | right.keys())
-    names = {*_NEEDED, "reviewer"} | beside
     return {
         name: table.get(name, [None] * n) + right.get(name, [None] * n_gold)
-        for name in names
+        for name in dict.fromkeys([*table, *right])
     }
 
 
