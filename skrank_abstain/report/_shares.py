@@ -211,9 +211,8 @@ class ReportData:
     def certified(self) -> list[str]:
         """Names of the groups of queries with a certificate of their own."""
         known = self.ranker.calibration.groups
-        return (
-            [] if known is None else [one_line(n) for n in known.names if n is not None]
-        )
+        names = () if known is None else known.names
+        return [one_line(name) for name in names if name is not None]
 
     @cached_property
     def by_site(self) -> dict[str, PairTotals]:

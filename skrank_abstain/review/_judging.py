@@ -74,8 +74,6 @@ class Reviewers(NamedTuple):
         said = ~np.isnan(stated)
         proba[said] = Reviewers.of_error((1 - stated[said]) / 2).answer_proba()
         logs = np.log(proba[np.arange(said.size), answers.label + 1])
-        if not len(answers):
-            return logs
         total = np.add.reduceat(logs, answers.pair_start[:-1])
         highest = total.max(axis=1, keepdims=True)
         return np.exp(np.maximum(total - highest, -600.0))

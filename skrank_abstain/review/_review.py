@@ -219,12 +219,13 @@ class Review:
         names, rates = self.answers.reviewers, self.reviewers
         counts = np.bincount(self.answers.reviewer, minlength=len(names))
         columns = {
+            "reviewer": names,
+            "answers": counts,
             "order reversed": rates.turned,
             "order called a tie": rates.missed,
             "tie called an order": rates.split,
         }
-        answered = {"reviewer": names, "answers": counts}
-        return html_of_rows(repr(self), {**answered, **columns}, 0)
+        return html_of_rows(repr(self), columns, 0)
 
     @property
     def reviewer_error_(self) -> dict[str, float]:
@@ -244,9 +245,8 @@ class Review:
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
         """Answers that contradict each other, or are improbable."""
-        return find_contradictions(
-            self.answers, self.items.queries, self._answered_proba
-        )
+        proba = _label_proba(self._posteriors)
+        return find_contradictions(self.answers, self.items.queries, proba)
 
     @cached_property
     def decisions(self) -> PairDecisions:
@@ -306,8 +306,7 @@ class Review:
             before = self._posterior(query)
             _, left, right, answer = np.array(questions).T.astype(np.int64)
             after = before.with_answers(left, right, answer_proba[answer + 1])
-            gained += _n_sure(after.pair_proba)
-            gained -= _n_sure(before.pair_proba)
+            gained += _n_sure(after.pair_proba) - _n_sure(before.pair_proba)
         return (_n_sure(self._pair_proba) + gained) / n_pairs
 
     def ask(
@@ -485,11 +484,6 @@ class Review:
         """The posteriors of the queries with answers; `_posterior` adds others."""
         queries = self.items.queries
         return _posteriors(self.prior, queries, self.answers, self.likelihood)
-
-    @cached_property
-    def _answered_proba(self) -> FloatArray:
-        """Label probabilities of all answered pairs, (n_answered, 3)."""
-        return _label_proba(self._posteriors)
 
     def _posterior(self, query: int) -> Posterior:
         posterior = self._posteriors.get(query)
