@@ -60,8 +60,9 @@ for pair in decisions.deferred(deciding_top=3):
 # %%
 # An answer, and what it changes
 # ------------------------------
-# A clinician says which of the first two is more urgent. What people say, holds; pairs
-# that no answer concerns keep their decisions; and each place that changed says why.
+# A clinician says which of the first two is more urgent. What people say holds if
+# nobody contradicts it; pairs that no answer concerns keep their decisions; and each
+# place that changed says why.
 # An order that was decided before may be open again: the answer says that the patient
 # may be less urgent than the list had it.
 said = [{"left": "patient 155", "right": "patient 376", "label": "left"}]

@@ -809,11 +809,12 @@ feature_names_in_
             ``item_id`` if it is given, otherwise by row positions of X, compared as
             texts. ``label`` says what is preferred: left, same or right, or other words
             that `PairwiseRankerClassifier` knows, or which item. ``reviewer`` and
-            ``time`` (numbers, or dates with the year first) are
-            optional: of several answers by one reviewer about a pair the last counts.
-            So is the ``pair_id`` of a file of tasks: it finds items whose names a
-            spreadsheet changed. Answers about queries, or items by name, that are not
-            in X are set aside, with a warning that counts them.
+            ``time`` (numbers, or dates with the year first) are optional: of several
+            answers by one reviewer about a pair the last counts. So are ``probability``
+            (1/3 to 1, that the label is right) and the ``pair_id`` of a file of tasks,
+            which finds items whose names a spreadsheet changed. Answers about queries,
+            or items by name, that are not in X are set aside, with a warning that
+            counts them.
         item_id : array-like of shape (n_items,), default=None
             Names of the items: any hashable values, each once in a query.
         reviewer_error : None, float or dict of str to float, default=None

@@ -199,14 +199,11 @@ def _exceptions(data: ReportData) -> list[str]:
             "THE MODEL WAS FITTED OR SET AFTER THE CALIBRATION. The promise is about "
             "the earlier one"
         )
-    low, high = data.expected_coverage
-    if (
-        data.totals.coverage < low - _ROUNDING
-        or data.totals.coverage > high + _ROUNDING
-    ):
+    (low, high), coverage = data.expected_coverage, data.totals.coverage
+    if coverage < low - _ROUNDING or coverage > high + _ROUNDING:
         found.append(
             "THESE DATA DO NOT LOOK LIKE THE CALIBRATION DATA: "
-            f"{shown('', data.totals.coverage)} of the pairs are decided, where "
+            f"{shown('', coverage)} of the pairs are decided, where "
             f"{shown('', low)} to {shown('', high)} were to be expected (99 % interval)"
         )
     if data.labelled and data.totals.unlike.any():

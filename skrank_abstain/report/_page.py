@@ -10,14 +10,11 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from html import escape
+from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from warnings import catch_warnings, filterwarnings
-
-import numpy as np
-import scipy
-import sklearn
 
 from skrank_abstain._saving import __version__, write_file
 from skrank_abstain._warnings import heard
@@ -273,13 +270,8 @@ def date() -> str:
 
 def _versions(model: Any) -> str:
     """Return the versions of the libraries, the model's own included."""
-    found = {
-        "skrank_abstain": __version__,
-        "Python": platform.python_version(),
-        "scikit-learn": sklearn.__version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-    }
+    found = {"skrank_abstain": __version__, "Python": platform.python_version()}
+    found |= {name: version(name) for name in ("scikit-learn", "numpy", "scipy")}
     inner = last_step(model)
     library = library_of(inner) or type(inner).__module__.partition(".")[0]
     release = getattr(sys.modules.get(library), "__version__", None)

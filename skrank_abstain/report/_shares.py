@@ -184,36 +184,23 @@ class ReportData:
         return [(one_line(a), one_line(b), found[a, b], found[b, a]) for a, b in two]
 
     def gap(
-        self,
-        what: str,
-        one: PairTotals,
-        other: PairTotals,
-        *,
-        level: float,
-        weighting: str | None = None,
+        self, what: str, two: Sequence[PairTotals], level: float, weighting: str
     ) -> tuple[float, float, float]:
         """Return the difference of a quantity, and an interval that misses rarely."""
-        both = [
-            column
-            for part in (one, other)
-            for column in parts_of(part, what, weighting or self.weighting)
-        ]
+        both = [each for part in two for each in parts_of(part, what, weighting)]
         if not all(np.nansum(whole) > 0 for whole in both[1::2]):
             return np.nan, np.nan, np.nan
         some = ~np.isnan(both).all(axis=0)
-        found = ratio_difference(
-            *(np.nan_to_num(each[some]) for each in both),
-            confidence=1 - level,
-        )
+        sums = (np.nan_to_num(each[some]) for each in both)
+        found = ratio_difference(*sums, confidence=1 - level)
         return found.difference, found.low, found.high
 
     @cached_property
     def certified(self) -> list[str]:
         """Names of the groups of queries with a certificate of their own."""
         known = self.ranker.calibration.groups
-        return (
-            [] if known is None else [one_line(n) for n in known.names if n is not None]
-        )
+        names = () if known is None else known.names
+        return [one_line(name) for name in names if name is not None]
 
     @cached_property
     def by_site(self) -> dict[str, PairTotals]:
@@ -266,9 +253,8 @@ class ReportData:
 
     def unequal(self, what: str, n: int) -> tuple[float, float, float]:
         """Return the gap of two groups by the better item, each query alike."""
-        _, _, one, other = self.by_better[n]
         level = _LEVEL_BY_BETTER / len(self.by_better)
-        return self.gap(what, one, other, level=level, weighting="queries")
+        return self.gap(what, self.by_better[n][2:], level, "queries")
 
     def in_words(self, what: str, totals: PairTotals) -> str:
         """Return a quantity with its interval for a sentence."""
@@ -446,5 +432,6 @@ def _largest_gap(
     if shares[most] == shares[least]:
         return "none", ""
     n_gaps = len(known) * (len(known) - 1) / 2
-    gap = data.gap(what, named[most], named[least], level=_LEVEL / n_gaps)
+    two, level = (named[most], named[least]), _LEVEL / n_gaps
+    gap = data.gap(what, two, level, data.weighting)
     return _cell(*gap), f"{most} over {least}"

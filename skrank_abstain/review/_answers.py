@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels import BoolArray, IntArray
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import is_blank, is_missing, listed, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import (
@@ -42,7 +42,8 @@ _NEEDED = ("left", "right", "label")
 #: Columns of decisions and questions, whose label is the model's.
 OF_THE_MODEL = ("risk", "accepted", "p_left", "value")
 #: Columns of answers.
-ANSWER_COLUMNS = ("qid", *_NEEDED, "reviewer", "time", "left_id", "right_id", "pair_id")
+BESIDE = ("reviewer", "time", "probability", "pair_id")
+ANSWER_COLUMNS = ("qid", *_NEEDED, *BESIDE, "left_id", "right_id")
 
 
 def as_text(value: Any) -> str:
@@ -109,6 +110,9 @@ class Answers:
         Position in ``reviewers``.
     row : ndarray of shape (n_answers,), int64
         Position in the table that was given.
+    stated : ndarray of shape (n_answers,), float64
+        Probability that the label is right, as its reviewer says; NaN where they do
+        not.
     reviewers : tuple of str
         Sorted.
     changed : sequence of (int, ndarray)
@@ -123,6 +127,7 @@ class Answers:
     label: IntArray
     reviewer: IntArray
     row: IntArray
+    stated: FloatArray
     reviewers: tuple[str, ...] = ()
     changed: Sequence[tuple[int, IntArray]] = ()
     said: Mapping[str, list[Any]] = field(default_factory=dict)
@@ -159,11 +164,9 @@ def _join_gold(
     table.setdefault("reviewer", [_ANYONE] * n)
     right["reviewer"] = [GOLD] * n_gold
     right.pop("time", None)
-    beside = {"qid", "pair_id", "time"} & (table.keys() | right.keys())
-    names = {*_NEEDED, "reviewer"} | beside
     return {
         name: table.get(name, [None] * n) + right.get(name, [None] * n_gold)
-        for name in names
+        for name in dict.fromkeys([*table, *right])
     }
 
 
@@ -181,9 +184,10 @@ def take_answers(
     ----------
     answers : None, frame, mapping of columns or sequence of mappings
         Columns ``left``, ``right``, ``label``; ``qid`` unless there is one query or
-        items are row positions; optionally ``reviewer``, ``time`` and the ``pair_id``
-        of a file of tasks. ``left_id`` and ``right_id`` stand for the first two, with
-        ``item_id`` or where these are absent. One warning names all others.
+        items are row positions; optionally ``reviewer``, ``time``, ``probability`` and
+        the ``pair_id`` of a file of tasks. ``left_id`` and ``right_id`` stand for the
+        first two, with ``item_id`` or where these are absent. One warning names all
+        others.
     queries : Queries
     item_id : ndarray of shape (n_items,), or None
         None: the table names items by their row positions.
@@ -230,6 +234,7 @@ def take_answers(
     n = label.size
     names = _known(table.get("reviewer", [_ANYONE] * n), "reviewer")
     moments = read_times(table.get("time", [None] * n), "answers", blank=True)
+    stated = _stated(table.get("probability", [None] * n))
     about = np.flatnonzero(left >= 0)  # a query of X
     left, right, label = left[about], right[about], label[about]
     position = np.argsort(queries.order) - queries.offsets[queries.codes]
@@ -240,7 +245,8 @@ def take_answers(
     texts = np.array([names[k].strip() for k in about], dtype=np.str_)
     reviewers, code = np.unique(texts, return_inverse=True)
     check_spelling(reviewers.tolist(), "answers", "reviewer")
-    keys = np.stack([query, left, right, label, code.reshape(-1)])
+    as_sure = np.unique(stated[about], return_inverse=True)[1]
+    keys = np.stack([query, left, right, label, code.reshape(-1), as_sure])
     kept, row, number = np.unique(keys, axis=1, return_index=True, return_inverse=True)
     if row.size < about.size and "reviewer" not in table:
         warn_user(
@@ -262,8 +268,9 @@ def take_answers(
         np.maximum.at(last, number.reshape(-1), moments[about])
         np.maximum.at(latest, pairs, last)
     counts = ~(last < latest[pairs])
-    query, left, right, label, reviewer = kept[:, counts]
-    of_rows = row[counts], tuple(reviewers.tolist()), changed
+    query, left, right, label, reviewer = kept[:5, counts]
+    row = row[counts]
+    of_rows = row, stated[row], tuple(reviewers.tolist()), changed
     said = {"reviewer": names} | {name: table[name] for name in _NEEDED}
     return Answers(query, left, right, label, reviewer, *of_rows, said)
 
@@ -460,6 +467,15 @@ def _queries_named(
             f", got {listed(table)}."
         )
     return [None] * n
+
+
+def _stated(column: list[Any]) -> FloatArray:
+    """Return how probable each label is, as its reviewer says; NaN if not said."""
+    said = [np.nan if is_blank(each) else as_number(each) for each in column]
+    bad = [k for k, p in enumerate(said) if isinstance(p, str) or p < 1 / 3 or p > 1]
+    rule = "say by probability, 1/3 (a guess) to 1, that the label is right"
+    _refuse(bad, rule, column)
+    return np.array(said, dtype=np.float64)
 
 
 def _labels(column: list[Any], labels: Any, sides: Any) -> IntArray:

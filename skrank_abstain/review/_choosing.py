@@ -220,8 +220,8 @@ def questions_of_query(
     objective, answer_proba, loss
         As in ``QuestionObjective.values``.
     rng : Generator, default=None
-        Draws the truth, and answers to it. None: each question gets its most probable
-        answer.
+        Draws each answer from the beliefs after those before it, as answers to one
+        truth are distributed. None: each question gets its most probable answer.
     disputed : array-like of shape (n_disputed,), int, default=()
         Answered pairs, in canonical order, to ask about once more.
 
@@ -239,7 +239,6 @@ def questions_of_query(
     n = posterior.n_items
     check_output_size(n * (n - 1) // 2, BYTES_PER_PAIR, remedy=FEWER)
     first, second = np.triu_indices(n, 1)
-    truth = None if rng is None else posterior.draw_labels(rng)
     posterior = posterior.roughly()
     while True:
         proba = posterior.pair_proba
@@ -259,10 +258,10 @@ def questions_of_query(
         if values[best] <= 0:
             return
         pair = pairs[best]
-        if rng is None or truth is None:
-            answer = int(np.argmax(answer_proba @ proba[pair]))
-        else:
-            answer = int(rng.choice(3, p=answer_proba[:, truth[pair] + 1]))
+        chances = answer_proba @ proba[pair]
+        answer = int(np.argmax(chances))
+        if rng is not None:
+            answer = int(rng.choice(3, p=chances / chances.sum()))
         i, j = int(first[pair]), int(second[pair])
         yield Question(float(values[best]), i, j, answer - 1)
         posterior = posterior.with_answers(i, j, answer_proba[[answer]])

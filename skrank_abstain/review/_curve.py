@@ -228,9 +228,8 @@ def _review(before: Review, said: IntArray, names: NDArray[Any], known: Any) -> 
     }
     sure = sure == 1
     gold = {"left": left[sure], "right": right[sure], "label": truth[sure]}
-    known_items = before.items, before.calibration, before.region
-    gold_answers = gold if sure.any() else None
-    return Review.of(*known_items, answers, known, gold_answers, (-1, 0, 1))
+    scored = before.items, before.calibration, before.region
+    return Review.of(*scored, answers, known, gold, (-1, 0, 1))
 
 
 def _unasked(

@@ -70,9 +70,10 @@ class Reviewers(NamedTuple):
 
         Shape (n_answered, 3), for the labels -1, 0, +1.
         """
-        logs = np.log(self.answer_proba()[answers.reviewer, answers.label + 1])
-        if not len(answers):
-            return logs
+        proba, stated = self.answer_proba()[answers.reviewer], answers.stated
+        said = ~np.isnan(stated)
+        proba[said] = Reviewers.of_error((1 - stated[said]) / 2).answer_proba()
+        logs = np.log(proba[np.arange(said.size), answers.label + 1])
         total = np.add.reduceat(logs, answers.pair_start[:-1])
         highest = total.max(axis=1, keepdims=True)
         return np.exp(np.maximum(total - highest, -600.0))
@@ -161,7 +162,9 @@ def judge_reviewers(
         return judged, _between_orders(judged.likelihood(answers), answers)
     for _ in range(_ROUNDS):
         proba = label_proba(judged.likelihood(answers))[answers.pair]
-        # Expected number of answers of each reviewer, by answer and true label.
+        # Expected number of answers of each reviewer, by answer and true label; those
+        # with a probability of their own do not show a rate.
+        proba *= np.isnan(answers.stated)[:, None]
         counts = np.zeros((known.size, 3, 3))
         np.add.at(counts, (own, answers.label + 1), proba)
         last, judged = judged, Reviewers(*np.where(free, _rates(counts), start))

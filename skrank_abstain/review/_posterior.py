@@ -211,34 +211,6 @@ class Posterior:
         pairs = asked, left, right, self.answered
         return slot, *rows_of_items(*pairs, self.beliefs, self.gains)
 
-    def draw_labels(self, rng: np.random.Generator) -> IntArray:
-        """Draw the true labels of all pairs at once, shape (n_pairs,)."""
-        grades = self.draw_grades(rng)
-        first, second = np.triu_indices(self.n_items, 1)
-        tied = rng.random(first.size) < self.prior.tied[grades[first]]
-        either = rng.choice([-1, 1], first.size)
-        order = np.sign(grades[first] - grades[second])
-        return np.where(order == 0, np.where(tied, 0, either), order)
-
-    def draw_grades(self, rng: np.random.Generator) -> IntArray:
-        """Draw the grades of all items at once, shape (n_items,); exact without loops.
-
-        Goes along the trees of answered pairs, from the roots down.
-        """
-        answered, beliefs = self.answered, self.beliefs
-        node = rng.choice(beliefs.weight.size, p=beliefs.weight)
-        uniform = rng.random(self.n_items)
-        at_most = beliefs.belief[:, node].cumsum(axis=1)
-        grades: IntArray = (uniform[:, None] > at_most[:, :-1]).sum(axis=1)
-        for i in answered.order:
-            pair = answered.parent[i]
-            if pair >= 0:
-                parent = answered.left[pair] + answered.right[pair] - i
-                at = 2 * pair + (answered.left[pair] != parent)
-                given = beliefs.given[at, node, grades[parent]].cumsum()
-                grades[i] = (uniform[i] > given[:-1]).sum()
-        return grades
-
 
 def _most_cut(n_nodes: int, n_items: int, n_grades: int, most_nodes: int) -> int:
     """Return how many items may be cut without exceeding ``most_nodes`` nodes."""

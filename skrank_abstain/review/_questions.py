@@ -27,17 +27,15 @@ from skrank_abstain._saving import write_file
 from skrank_abstain._validation import check_choice, is_blank, is_missing, listed
 from skrank_abstain._warnings import require
 from skrank_abstain.pairs import PairDecisions, read_columns
-from skrank_abstain.review._answers import as_text, is_pair_id, pair_id
+from skrank_abstain.review._answers import BESIDE, as_text, is_pair_id, pair_id
 
 #: Columns of a task; items have their names, or their rows of X.
 _TASK = ("pair_id", "qid", "left_id", "right_id")
-#: Columns that an answer may lack, and all that are read from a table.
-_BESIDE = ("reviewer", "time", "pair_id", "answer_id")
+#: Columns that are read from a table.
 _READ = (*_TASK, "left", "right", "label", "reviewer", "time")
 #: Columns by which a table of questions may name the pairs.
 _NAMED = ("pair_id", "left_id", "right_id")
 _NO_ANSWER, _SAID = ("", "skip", None), ("left", "right", "same", "tie")
-_SIDES = ("left", "right")
 _FORMATS = {".csv": "csv", ".xlsx": "xlsx", ".jsonl": "jsonl", ".json": "label_studio"}
 _WORKBOOKS = (".xlsm", ".xls", ".ods", ".numbers")
 #: What parsers raise where a file is damaged, or something else.
@@ -571,7 +569,9 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     for number, row in enumerate(rows):
         if row.get("label") in _NO_ANSWER:
             # Columns of a task are about an item, whose feature may say "left".
-            beside = {n: v for n, v in row.items() if not str(n).startswith(_SIDES)}
+            beside = {
+                n: v for n, v in row.items() if not str(n).startswith(("left", "right"))
+            }
             if moved := [name for name, said in beside.items() if said in _SAID]:
                 raise ValueError(
                     f"{os.fspath(path)!r} must have answers in column label, got "
@@ -587,19 +587,12 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                 f"{os.fspath(path)!r} must name {lacking[0]} in every answer, got none "
                 f"in entry {number} with {listed(row)}."
             )
-        answers.append(answer | _beside_the_label(row))
+        cells = {name: row.get(name) for name in (*BESIDE, "answer_id")}
+        for name, cell in cells.items():
+            if not is_blank(cell):
+                answer[name] = cell.strip() if isinstance(cell, str) else cell
+        answers.append(answer)
     return answers
-
-
-def _beside_the_label(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an answer may have, or not."""
-    beside = {}
-    for name in _BESIDE:
-        value = row.get(name)
-        value = value.strip() if isinstance(value, str) else value
-        if not is_blank(value):
-            beside[name] = value
-    return beside
 
 
 def _text_of(path: str | os.PathLike[str]) -> str:

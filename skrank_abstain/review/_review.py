@@ -219,12 +219,13 @@ class Review:
         names, rates = self.answers.reviewers, self.reviewers
         counts = np.bincount(self.answers.reviewer, minlength=len(names))
         columns = {
+            "reviewer": names,
+            "answers": counts,
             "order reversed": rates.turned,
             "order called a tie": rates.missed,
             "tie called an order": rates.split,
         }
-        answered = {"reviewer": names, "answers": counts}
-        return html_of_rows(repr(self), {**answered, **columns}, 0)
+        return html_of_rows(repr(self), columns, 0)
 
     @property
     def reviewer_error_(self) -> dict[str, float]:
@@ -244,9 +245,8 @@ class Review:
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
         """Answers that contradict each other, or are improbable."""
-        return find_contradictions(
-            self.answers, self.items.queries, self._answered_proba
-        )
+        proba = _label_proba(self._posteriors)
+        return find_contradictions(self.answers, self.items.queries, proba)
 
     @cached_property
     def decisions(self) -> PairDecisions:
@@ -255,15 +255,15 @@ class Review:
         A pair that was answered, or whose items people call the same as others in
         between, is decided as people say, whatever its risk; of different answers the
         most credible one holds: that of more people, or of those who err clearly less
-        by `reviewer_error`, gold, or their answers about other pairs.
+        by `reviewer_error`, ``probability``, gold, or their answers about other pairs.
         A pair neither of whose items was asked about is decided as the ranker decides
         it. Any other pair follows the beliefs after the answers, and is accepted if its
         risk is at most the threshold, or if gold answers make its label certain, and if
         there are answers about each of its novel items: orders that the ranker had
         decided may be open again, which `changes` says.
 
-        Equally credible answers that contradict each other decide nothing: their pair
-        follows the beliefs, too.
+        Equally credible answers that contradict each other decide nothing: unless
+        answers about other pairs imply its label, their pair follows the beliefs, too.
         """
         queries, names = self.items.queries, self.item_id
         width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)
@@ -288,9 +288,9 @@ class Review:
         Returns
         -------
         accuracy : float
-            In [0, 1]; NaN for no pairs. The truth and the answers to it are drawn once
-            for each query from the beliefs, the same every time, and each question is
-            chosen after the answers before it.
+            In [0, 1]; NaN for no pairs. The answers are drawn once for each query from
+            the beliefs, the same every time, and each question is chosen after the
+            answers before it.
         """
         check_positive_int(n, "n", minimum=0)
         n_pairs = self.items.queries.n_pairs
@@ -306,8 +306,7 @@ class Review:
             before = self._posterior(query)
             _, left, right, answer = np.array(questions).T.astype(np.int64)
             after = before.with_answers(left, right, answer_proba[answer + 1])
-            gained += _n_sure(after.pair_proba)
-            gained -= _n_sure(before.pair_proba)
+            gained += _n_sure(after.pair_proba) - _n_sure(before.pair_proba)
         return (_n_sure(self._pair_proba) + gained) / n_pairs
 
     def ask(
@@ -351,8 +350,9 @@ class Review:
         Several questions are chosen one after the other, as if each had got its most
         probable answer. Worth orders them, not openness: the first may be about a
         decided pair, and fewer than ``n`` come back if the answers about all others
-        would then follow or change nothing. Some milliseconds per question in a query
-        of 120 items.
+        would then follow or change nothing. A pair about which equally credible people
+        disagree may come again: ask somebody else. Some milliseconds per question in a
+        query of 120 items.
         """
         check_positive_int(n, "n", minimum=0)
         objective = check_objective(objective)
@@ -484,11 +484,6 @@ class Review:
         """The posteriors of the queries with answers; `_posterior` adds others."""
         queries = self.items.queries
         return _posteriors(self.prior, queries, self.answers, self.likelihood)
-
-    @cached_property
-    def _answered_proba(self) -> FloatArray:
-        """Label probabilities of all answered pairs, (n_answered, 3)."""
-        return _label_proba(self._posteriors)
 
     def _posterior(self, query: int) -> Posterior:
         posterior = self._posteriors.get(query)

@@ -141,7 +141,8 @@ def test_the_interval_of_the_largest_gap_covers_it():
         cell, _ = _largest_gap(Data(), "coverage", parts)
         low, high = cell.split(" (")[1].rstrip(")").split(" to ")
         # The warning about two groups goes by the interval of one difference.
-        _, first, last = Data().gap("coverage", parts[0][1], parts[1][1], level=0.05)
+        two = parts[0][1], parts[1][1]
+        _, first, last = Data().gap("coverage", two, 0.05, "pairs")
         covered += float(low) <= 0 <= float(high), first <= 0 <= last
     # Three standard errors of .011 below .95; Bonferroni errs on the safe side.
     assert (covered / n_draws > 0.95 - 3 * 0.011).all()

@@ -380,7 +380,7 @@ def test_numbers_that_may_mean_two_things_name_the_remedy(some):
         ("timestamp", "Is 'timestamp' 'time'"),
         *[
             (name, rf"\['{name}'\]\. Those")
-            for name in ("weight", "p", "probability", "confidence", "sure")
+            for name in ("weight", "p", "confidence", "sure")
         ],
     ],
 )

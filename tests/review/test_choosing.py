@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from review.enumerated import random_answers, random_prior
+from review.enumerated import enumerate_posterior, random_answers, random_prior
 from review.simulated import INPUT, NEW, RANKER
 
 from skrank_abstain._validation import ZERO_ONE_LOSS
@@ -148,6 +148,30 @@ def test_answers_are_drawn_from_one_truth():
         for k in range(5):
             reach |= reach[:, [k]] & reach[[k], :]
         assert not (reach & reach.T).any()
+
+
+def test_answers_are_drawn_as_those_to_one_truth_are_distributed():
+    """Each has the probability that it has after the answers before it."""
+    prior = random_prior(np.random.default_rng(4), 5)
+    aim = PAIRS_RIGHT, ANSWER_PROBA, ZERO_ONE_LOSS
+    drawn = {}
+    for seed in range(1500):
+        rng = np.random.default_rng(seed)
+        stream = questions_of_query(Posterior.of(prior), *aim, rng)
+        before = ()
+        for _, *question in itertools.islice(stream, 2):
+            left, right, answer = question
+            drawn.setdefault((before, left, right), []).append(answer)
+            before += ((left, right, answer),)
+    assert len(drawn) == 4  # the first question, and one after each of its answers
+    for (before, left, right), answers in drawn.items():
+        said = [ANSWER_PROBA[answer + 1] for *_, answer in before]
+        known = [row[0] for row in before], [row[1] for row in before], said
+        proba = enumerate_posterior(prior, *known)[0][PAIRS.index((left, right))]
+        found = np.bincount(np.add(answers, 1), minlength=3) / len(answers)
+        # Four standard errors of a share at most.
+        close = 2 / np.sqrt(len(answers))
+        np.testing.assert_allclose(found, ANSWER_PROBA @ proba, rtol=0, atol=close)
 
 
 def test_what_was_answered_or_is_sure_is_not_asked():

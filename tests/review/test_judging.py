@@ -282,3 +282,35 @@ def test_a_contradiction_says_who_said_what():
 def test_improbable_answers():
     proba = np.array([[0.9, 0.06, 0.04], [0.1, 0.1, 0.8]])
     assert found(["0>1", "4>5"], proba=proba) == [("improbable", "a", (0,))]
+
+
+def test_a_stated_probability_is_the_error_of_one_answer():
+    table = {
+        "left": [0, 1, 4],
+        "right": [1, 2, 5],
+        "label": ["left", "same", "right"],
+        "probability": ["0.7", None, 1 / 3],
+    }
+    answers = take_answers(table, QUERIES, None)
+    reviewers, likelihood = judge_reviewers(answers, np.array([0.1]), flat)
+    np.testing.assert_array_equal(reviewers, [[0.1], [0.1], [0.2]])
+    # Columns: right, tie, left is the better one. A third says nothing.
+    expected = [[0.15 / 0.7, 0.15 / 0.7, 1], [0.1 / 0.8, 1, 0.1 / 0.8], [1, 1, 1]]
+    np.testing.assert_allclose(likelihood, expected, rtol=0, atol=1e-8)
+
+
+def test_answers_with_a_probability_show_no_rate():
+    table = {"left": [0], "right": [1], "label": ["left"], "reviewer": ["a"]}
+    for probability, close in ((0.5, True), (None, False)):
+        one = take_answers(table | {"probability": [probability]}, QUERIES, None)
+        found, _ = judge_reviewers(
+            one, np.array([np.nan]), lambda given: np.tile([1.0, 0, 0], (len(given), 1))
+        )
+        assert bool(np.isclose(found.turned[0], 0.05)) is close
+
+
+@pytest.mark.parametrize("probability", [0.3, 1.01, "80 %", -1])
+def test_what_is_no_probability_of_the_label_is_refused(probability):
+    table = {"left": [0], "right": [1], "label": ["left"], "probability": [probability]}
+    with pytest.raises(ValueError, match=r"probability, 1/3 .*, got .* in row 0"):
+        take_answers(table, QUERIES, None)

@@ -98,20 +98,6 @@ def test_more_loops_than_can_be_cut_are_close(monkeypatch):
     assert np.mean(wrong) < 0.01
 
 
-@pytest.mark.parametrize("pairs", FORESTS[2:5], ids=str)
-def test_grades_are_drawn_from_the_posterior(pairs):
-    rng = np.random.default_rng(5)
-    prior = random_prior(rng, 5, n_grades=2)
-    answers = random_answers(rng, pairs)
-    posterior = Posterior.of(prior, *answers)
-    drawn = np.array([posterior.draw_grades(rng) for _ in range(4000)])
-    left, right = np.triu_indices(5, 1)
-    above = (drawn[:, left] > drawn[:, right]).mean(axis=0)
-    proba = enumerate_posterior(prior, *answers)[0]
-    # Four standard errors of 4000 draws.
-    np.testing.assert_allclose(above, proba[:, 2], rtol=0, atol=0.032)
-
-
 def test_a_query_without_answers_is_as_independent_given_the_node():
     prior = random_prior(np.random.default_rng(0), 4)
     posterior = Posterior.of(prior)

@@ -285,7 +285,7 @@ def test_rates_that_nobody_has_are_refused(rate, message):
         RANKER.review(**INPUT, answers=answers, reviewer_error=rate)
 
 
-# What people say, holds
+# What people say holds if nobody contradicts it
 
 
 def by_pair(review):
