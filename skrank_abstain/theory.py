@@ -175,7 +175,15 @@ default="auto"
     """
     alpha = 1 - check_fraction(confidence, "confidence")
     n_resamples = check_positive_int(n_resamples, "n_resamples", minimum=100)
-    positive, values = _check_items(y, scores)
+    relevance = check_relevance(y)
+    classes = np.unique(relevance)
+    if classes.size != 2:
+        raise ValueError(
+            "y must have two different values, the higher one being positive, got "
+            f"{shown(classes.tolist())}. Turn grades into two classes first, such as "
+            "y >= 2."
+        )
+    positive, values = relevance == classes[1], check_scores(scores, relevance.size)
     allowed = _ITEM_METHODS if qid is None else _QUERY_METHODS
     which = "without" if qid is None else "with"
     check_choice(method, f"method {which} qid", ("auto", *allowed))
@@ -231,19 +239,6 @@ def _item_interval(
             random_state=random,
         ).confidence_interval
     return _result(auc, low, high, min(m, n), alpha)
-
-
-def _check_items(y: ArrayLike, scores: ArrayLike) -> tuple[BoolArray, FloatArray]:
-    relevance = check_relevance(y)
-    classes = np.unique(relevance)
-    if classes.size != 2:
-        raise ValueError(
-            "y must have two different values, the higher one being positive, got "
-            f"{shown(classes.tolist())}. Turn grades into two classes first, such as "
-            "y >= 2."
-        )
-    positive: BoolArray = relevance == classes[1]
-    return positive, check_scores(scores, positive.size)
 
 
 def _result(auc: float, low: float, high: float, n: int, alpha: float) -> Estimate:

@@ -235,7 +235,10 @@ class NearDecision:
             weight = np.ones(len(self.X))
         value = weight[items.rows]
         sizes = np.diff(items.offsets)
-        near = self._near_share(X, region, items)
+        # The share of near pairs, estimated.
+        some = NumberedPairs.every(items.offsets).sample(_SOME_PAIRS)
+        distance = distances(X, *some, self.norm)
+        near = (distance <= farthest_near(region)).sum() / max(distance.size, 1)
         searched = (sizes >= _SEARCHED) & (near <= _NEAR_SHARE)
         looked_at = np.where(searched, near, 1.0) * items.pair_counts
         if looked_at.max(initial=0.0) > _MOST_LOOKED_AT:
@@ -274,13 +277,6 @@ class NearDecision:
         for query in np.flatnonzero(searched).tolist():
             start, stop = int(offsets[query]), int(offsets[query + 1])
             yield from near_pairs(X, start, stop, gamma, self.norm)
-
-    def _near_share(self, X: FloatArray, gamma: float, items: Scores) -> float:
-        """Estimate the share of pairs at most gamma apart."""
-        later, earlier = NumberedPairs.every(items.offsets).sample(_SOME_PAIRS)
-        distance = distances(X, later, earlier, self.norm)
-        n_near = int((distance <= farthest_near(gamma)).sum())
-        return n_near / max(distance.size, 1)
 
 
 def _outcomes(

@@ -432,34 +432,19 @@ class ScoreEvidence(Evidence):
 
 
 def choose_pairs(
-    theta: FloatArray,
-    posterior: FloatArray,
-    variance: FloatArray,
-    information: FloatArray,
-    decided: BoolArray,
-    *,
-    n: int,
-    per_pair: int,
-    leader: int | None,
+    evidence: VoteEvidence, n: int, per_pair: int, *, top: bool
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Choose pairs of items one by one, each given those before.
 
+    Pairs that are decided are not asked about, and of no worth to others.
+
     Parameters
     ----------
-    theta : ndarray of shape (n_items,)
-        Strengths.
-    posterior : ndarray of shape (n_items, n_items)
-        Their covariance given the votes and the prior.
-    variance : ndarray of shape (n_items, n_items)
-        Variance of each difference of strengths, by which orders are decided.
-    information : ndarray of shape (n_items, n_items)
-        Information of one vote about each pair.
-    decided : ndarray of shape (n_items, n_items), bool
-        Pairs that are not asked about and of no worth to others.
+    evidence : VoteEvidence
     n, per_pair : int
         Most pairs in all, and most copies of one pair.
-    leader : int or None
-        None: all orders matter; otherwise those of this item.
+    top : bool
+        Whether only the orders of the leader matter.
 
     Returns
     -------
@@ -477,9 +462,15 @@ def choose_pairs(
     valued at once, by one product of matrices: O(n_items^3), and O(n_items^2) for each
     pair chosen.
     """
+    theta, posterior = evidence.theta, evidence.posterior()
+    information = information_of(theta, evidence.model, evidence.fitted.tau)
+    variance = variance_of_differences(posterior, *evidence.covariances)
+    found = evidence.comparisons
+    decided = np.zeros(posterior.shape, dtype=bool)
+    decided[found.left, found.right] = decided[found.right, found.left] = found.accepted
     weight = np.where(decided, 0.0, _worth_of_variance(theta, variance))
-    if leader is not None:
-        others = np.arange(theta.size) != leader
+    if top:
+        others = evidence.place > 1
         weight[np.ix_(others, others)] = 0.0
     laplacian = np.diag(weight.sum(axis=1)) - weight
     moved = posterior @ laplacian @ posterior

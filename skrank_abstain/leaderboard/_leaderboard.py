@@ -29,9 +29,7 @@ from skrank_abstain.leaderboard._evidence import (
     VoteEvidence,
     choose_pairs,
     find_fragility,
-    information_of,
     mean_scores,
-    variance_of_differences,
 )
 from skrank_abstain.leaderboard._fit import (
     LAPSES,
@@ -625,20 +623,10 @@ class Leaderboard(Saved, BaseEstimator):
                 'looks="once" promises nothing for votes that were asked for: fit with '
                 'Leaderboard(looks="any") once the answers are among the votes.'
             )
-        posterior = evidence.posterior()
-        theta, model, found = evidence.theta, evidence.model, evidence.comparisons
-        decided = np.zeros(posterior.shape, dtype=bool)
-        decided[found.left, found.right] = found.accepted
-        left, right, value = choose_pairs(
-            theta,
-            posterior,
-            variance_of_differences(posterior, *evidence.covariances),
-            information_of(theta, model, self.tau_),
-            decided | decided.T,
-            n=check_positive_int(n, "n"),
-            per_pair=check_positive_int(per_pair, "per_pair"),
-            leader=int(evidence.place.argmin()) if objective == "top" else None,
-        )
+        n = check_positive_int(n, "n")
+        per_pair = check_positive_int(per_pair, "per_pair")
+        top = objective == "top"
+        left, right, value = choose_pairs(evidence, n, per_pair, top=top)
         if left.size < n:
             more = -(-n * per_pair // max(left.size, 1))
             warn_user(
@@ -646,14 +634,14 @@ class Leaderboard(Saved, BaseEstimator):
                 f"per_pair={per_pair}. per_pair={more} asks about each more often, for "
                 "more voters or prompts."
             )
-        difference = theta[left] - theta[right]
+        difference = evidence.theta[left] - evidence.theta[right]
         return Questions(
             left=left,
             right=right,
             qid=np.full(left.size, None),
             label=np.sign(difference).astype(np.int64),
             accepted=np.zeros(left.size, dtype=bool),
-            proba=model.proba(difference, self.tau_),
+            proba=evidence.model.proba(difference, self.tau_),
             left_id=self.items_[left],
             right_id=self.items_[right],
             place=evidence.place,

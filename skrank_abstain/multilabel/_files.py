@@ -141,7 +141,12 @@ def load_mulan_arff(
     """
     file, lines = _text_lines(path)
     # First, since without the list of labels no column has a meaning.
-    listed = _label_names(_label_file(file) if labels is None else labels)
+    if labels is None:
+        # Mulan ships one XML file for the parts songs-train.arff and songs-test.arff.
+        whole = file.with_name(re.sub("-(train|test)$", "", file.stem) + ".xml")
+        beside = file.with_suffix(".xml")
+        labels = beside if beside.is_file() else whole
+    listed = _label_names(labels)
     attributes, n_header = _read_header(file, lines)
     unknown = sorted(listed - set(attributes))
     if unknown:
@@ -171,14 +176,6 @@ def load_mulan_arff(
         },
         filename=str(file),
     )
-
-
-def _label_file(file: Path) -> Path:
-    """Return the XML file that belongs to an ARFF file."""
-    # Mulan ships one XML file for the parts songs-train.arff and songs-test.arff.
-    beside = file.with_suffix(".xml")
-    whole = file.with_name(re.sub("-(train|test)$", "", file.stem) + ".xml")
-    return beside if beside.is_file() else whole
 
 
 def _label_names(path: str | os.PathLike[str]) -> set[str]:

@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
+from scipy.optimize import linear_sum_assignment, minimize
+from scipy.special import gammaln
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
@@ -236,10 +237,41 @@ def label_scores(
         )
     else:
         scores = np.asarray(estimator.predict(X))
-    known = getattr(model, "label_names_", None)
+    known = names_of_labels(estimator)
     if names is not None and known is not None:
         scores = scores[:, order_of_labels(known, names)]
     return check_label_matrix(scores, "the estimator's scores", (None, n_labels))
+
+
+def names_of_labels(estimator: Any) -> list[Any] | None:
+    """Return the labels that a fitted estimator names: its own, or classes in words."""
+    model = last_step(estimator)
+    classes = getattr(model, "classes_", ())
+    words = [str(name) for name in classes if isinstance(name, str)]
+    return getattr(model, "label_names_", None) or words or None
+
+
+def warn_of_another_order(scores: FloatArray, y: FloatArray, names: list[Any]) -> None:
+    """Warn if another order of the columns of ``y`` fits the scores far better.
+
+    Rank correlations of each score with each label; the gain of the best assignment is
+    beyond chance, at a level of .01 for all orders together, if no score says anything
+    (a union bound with the variance of such gains).
+    """
+    rows, n = ~np.isnan(y).any(axis=1), y.shape[1]
+    with np.errstate(invalid="ignore", divide="ignore"):  # constant columns
+        ranks = rankdata(np.hstack([scores, y])[rows], axis=0)
+        found = np.nan_to_num(np.corrcoef(ranks, rowvar=False))
+    best = linear_sum_assignment(found[:n, n:], maximize=True)[1]
+    moved = np.eye(n)[best] - np.eye(n)
+    gain = float(np.sum(moved * found[:n, n:]))
+    variance = np.trace(moved @ found[n:, n:] @ moved.T @ found[:n, :n]) / rows.sum()
+    if gain**2 > 2 * variance * (gammaln(n + 1) + np.log(100)):
+        warn_user(
+            "y must have its columns in the order in which the fitted estimator "
+            f"learned them, got {listed(names)}; its scores fit "
+            f"{listed(names[k] for k in best)} far better: use the order of training."
+        )
 
 
 def _has_constant(part: Any) -> bool:

@@ -26,10 +26,14 @@ from skrank_abstain.intake import (
 )
 from skrank_abstain.metrics import correctness_completeness_score
 from skrank_abstain.multilabel._losses import check_label_matrix, check_label_relevance
-from skrank_abstain.multilabel._ranker import MultilabelRanker, label_scores
+from skrank_abstain.multilabel._ranker import (
+    MultilabelRanker,
+    label_scores,
+    names_of_labels,
+    warn_of_another_order,
+)
 from skrank_abstain.pairs import PairDecisions, Ranking, check_item_id, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
-from skrank_abstain.scorers import last_step
 from skrank_abstain.selection import PairTotals, Price
 
 
@@ -305,6 +309,13 @@ default="misranking"
             If a parameter or an input breaks its rule.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
+
+        Warns
+        -----
+        UserWarning
+            If the scores of a fitted estimator fit another order of the columns of
+            ``y`` far better, a label has the same relevance in all samples, or samples
+            repeat.
         """
         # BALToR checks it too, but only after the estimator was trained.
         check_fraction(self.coverage, "coverage", include_one=True)
@@ -331,11 +342,12 @@ default="misranking"
         )
         model, prefit, rows, scores, folds = trained
         self._keep_model(model, prefit, len(folds))
-        known = getattr(last_step(self.estimator_), "label_names_", None)
-        self.label_names_ = self.label_names_ or known
+        self.label_names_ = self.label_names_ or names_of_labels(model)
+        names = self.label_names_ or list(range(self.n_labels_))
+        if prefit:
+            warn_of_another_order(scores, relevance[rows], names)
         same = np.fmin.reduce(relevance) == np.fmax.reduce(relevance)
         if same.any():
-            names = self.label_names_ or range(self.n_labels_)
             constant = [name for name, one in zip(names, same, strict=True) if one]
             warn_user(
                 f"labels {listed(constant)} have the same relevance in all samples: "

@@ -281,28 +281,26 @@ class Questions(PairDecisions):
     def _of_prompts(self, shown: Any) -> Any:
         """Return a row per question of a row per prompt, or another table as it is."""
         columns = {} if shown is None else read_columns(shown, "shown")
-        pairs = [
-            (str(q.get("left_id")), str(q.get("right_id"))) for q in self.to_dicts()
-        ]
+        ids: Any = () if self.left_id is None else (self.left_id, self.right_id)
+        pairs = [*zip(*(map(str, side) for side in ids), strict=True)]
         items = {name for pair in pairs for name in pair}
         if not items or not items <= columns.keys():
             return shown
-        used = np.zeros(len(next(iter(columns.values()))))
+        used = np.zeros(len(columns[pairs[0][0]]))
         seen = {pair: np.zeros(used.size) for pair in pairs}
         rows = []
         for pair in pairs:
-            row = int((seen[pair] * len(pairs) + used).argmin())
-            seen[pair][row] += 1
-            used[row] += 1
-            rows.append(row)
+            rows.append(int((seen[pair] * len(pairs) + used).argmin()))
+            seen[pair][rows[-1]] += 1
+            used[rows[-1]] += 1
         # Texts of the other items of a board would stand above both sides.
         items |= set() if self.index is None else {*map(str, self.index)}
-        above = {name: columns[name] for name in columns if name not in items}
-        table = {name: [column[k] for k in rows] for name, column in above.items()}
+        above = [name for name in columns if name not in items]
+        table = {name: [columns[name][row] for row in rows] for name in above}
         for side, names in zip(_SIDES, zip(*pairs, strict=True), strict=True):
-            table[f"{side}_id"] = list(names)
             sides = zip(names, rows, strict=True)
             table[f"{side}_text"] = [columns[name][row] for name, row in sides]
+            table[f"{side}_id"] = list(names)
         return table
 
     def _columns(self) -> dict[str, NDArray[Any]]:
@@ -364,8 +362,7 @@ def _check_blind(tasks: list[dict[str, str]]) -> None:
             raise ValueError(
                 "shown must hold on a blind page what people see instead of the names "
                 f"of items, got names in {name}: pass other columns as shown=, such as "
-                "left_text and right_text beside those of questions.to_frame(), or one "
-                "for each item with a row per prompt."
+                "left_text and right_text beside those of questions.to_frame()."
             )
 
 
@@ -435,26 +432,23 @@ def _shown_columns(
     shown: Any, place: IntArray | None, index: Any
 ) -> dict[str, list[Any]]:
     columns = {} if shown is None else read_columns(shown, "shown")
-    named = [name for name in columns if name.strip().lower() == "id"]
-    if named:
+    if named := [name for name in columns if name.strip().lower() == "id"]:
         raise ValueError(f"shown must not have a column {named[0]}: tasks have one.")
+    for column in columns.values():
+        if place is not None and len(column) != place.size:
+            raise ValueError(
+                f"shown must have one value per row of X: X has {place.size} rows, "
+                f"shown has {len(column)}. Pass those, as shown=frame.loc[X.index], or "
+                "rows of questions (left_text, right_text), prompts (column per item)."
+            )
     parts = shown.values() if isinstance(shown, Mapping) else [shown]
     # Stricter than for the model's input: nobody may see another person's data.
     for part in parts if index is not None else ():
         if hasattr(part, "iloc") and list(part.index) != list(index):
             raise ValueError(
-                "shown must have its rows in the order of X, got another index than "
-                f"that of X's {len(index)} rows: pass shown=frame.loc[X.index], or "
-                "shown=frame.set_axis(X.index) where the positions are right. The rows "
-                "of a board are board.items_."
-            )
-    for column in columns.values():
-        if place is not None and len(column) != place.size:
-            raise ValueError(
-                f"shown must have one value per row of X: X has {place.size} rows, "
-                f"shown has {len(column)}. Pass the rows of X, in its order, columns "
-                "left_text and right_text with one row per question, or a column for "
-                "each item with one row per prompt."
+                "shown must have its rows in the order of X, or of board.items_, got "
+                f"another index than that of X's {len(index)} rows: pass "
+                "shown=frame.loc[X.index], or .set_axis(X.index) if its order is right."
             )
     return {name: [_plain(value) for value in columns[name]] for name in columns}
 

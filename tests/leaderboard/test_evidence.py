@@ -2,6 +2,7 @@
 
 import warnings
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -58,17 +59,30 @@ def slow_gain(posterior, variance, information, i, j, leader=None):
     return total
 
 
-OPEN = np.zeros((N, N), dtype=bool)
-
-
-@pytest.mark.parametrize("leader", [None, 0])
-def test_pairs_are_those_of_the_definition_each_given_those_before(leader):
-    posterior = posterior_covariance()
-    variance = variance_of_differences(posterior, posterior_covariance(1))
-    information = information_of(THETA, VOTE_MODELS["rao_kupper"], 0.3)
-    left, right, value = choose_pairs(
-        THETA, posterior, variance, information, OPEN, n=6, per_pair=2, leader=leader
+def evidence_of(posterior, *covariances, ties="rao_kupper", decided=()):
+    """Return what the choice of pairs reads; item 0 leads."""
+    left, right = np.triu_indices(N, 1)
+    accepted = np.isin(left, decided) | np.isin(right, decided)
+    difference, pvalue = THETA[left] - THETA[right], 1.0 - accepted
+    return SimpleNamespace(
+        theta=THETA,
+        place=1 + np.arange(N),
+        posterior=lambda: posterior,
+        covariances=covariances or (posterior,),
+        model=VOTE_MODELS[ties],
+        fitted=SimpleNamespace(tau=0.3),
+        comparisons=Comparisons(left, right, difference, pvalue, accepted),
     )
+
+
+@pytest.mark.parametrize("top", [False, True])
+def test_pairs_are_those_of_the_definition_each_given_those_before(top):
+    posterior, other = posterior_covariance(), posterior_covariance(1)
+    variance = variance_of_differences(posterior, other)
+    information = information_of(THETA, VOTE_MODELS["rao_kupper"], 0.3)
+    evidence = evidence_of(posterior, other)
+    left, right, value = choose_pairs(evidence, 6, 2, top=top)
+    leader = 0 if top else None
     times = dict.fromkeys(combinations(range(N), 2), 0)
     for chosen, found in zip(zip(left, right, strict=True), value, strict=True):
         gains = {
@@ -85,25 +99,15 @@ def test_pairs_are_those_of_the_definition_each_given_those_before(leader):
 
 def test_no_pair_is_asked_for_more_often_than_said():
     posterior = posterior_covariance()
-    variance = variance_of_differences(posterior)
-    information = information_of(THETA, VOTE_MODELS["davidson"], 0.3)
-    options = {"per_pair": 3, "leader": None}
-    left, right, _ = choose_pairs(
-        THETA, posterior, variance, information, OPEN, n=100, **options
-    )
+    evidence = evidence_of(posterior, ties="davidson")
+    left, right, _ = choose_pairs(evidence, 100, 3, top=False)
     assert left.size == 3 * N * (N - 1) // 2
     assert (left < right).all()
-    decided = OPEN.copy()
-    decided[0], decided[:, 0] = True, True  # whoever leads
-    left, right, _ = choose_pairs(
-        THETA, posterior, variance, information, decided, n=100, **options
-    )
+    evidence = evidence_of(posterior, ties="davidson", decided=[0])  # whoever leads
+    left, right, _ = choose_pairs(evidence, 100, 3, top=False)
     assert left.size == 3 * (N - 1) * (N - 2) // 2
     assert left.min() == 1
-    options["leader"] = 0
-    left, right, _ = choose_pairs(
-        THETA, posterior, variance, information, decided, n=100, **options
-    )
+    left, right, _ = choose_pairs(evidence, 100, 3, top=True)
     assert left.size == 0
 
 

@@ -512,6 +512,10 @@ def test_a_text_of_each_item_for_each_prompt_makes_a_blind_page(board, tmp_path)
             *("left_text", "right_text"),
         }
         seen.append((frozenset([task["left_id"], task["right_id"]]), row))
+    lacking = pd.DataFrame(table).drop(columns="B")
+    rule = r"6 rows, shown has 5.* prompts \(column per item\)"
+    with pytest.raises(ValueError, match=rule):
+        asked.to_page(page, shown=lacking)
     # No battle comes twice, and 12 questions use 5 prompts two or three times.
     assert len(set(seen)) == len(asked) == 12
     assert {*Counter(row for _, row in seen).values()} == {2, 3}
@@ -522,7 +526,7 @@ def test_rows_of_items_in_another_order_are_refused(board, tmp_path):
     page, asked = tmp_path / "page.html", board.ask(2)
     colours = pd.DataFrame({"colour": list("abcdef")}, index=list("FEDCBA"))
     for wrong in (colours, colours.reset_index(drop=True)):
-        with pytest.raises(ValueError, match=r"rows of a board are board\.items_"):
+        with pytest.raises(ValueError, match=r"or of board\.items_, got another index"):
             asked.to_page(page, shown=wrong)
     asked.to_page(page, shown=colours.loc[board.items_])
     for task in shown_on(page)["tasks"]:

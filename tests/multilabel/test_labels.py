@@ -1,5 +1,8 @@
 """Labels in Y: their names, labels that never occur, labels that are unknown."""
 
+import re
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -43,7 +46,10 @@ from skrank_abstain.multilabel import (
     multilabel_loss,
     to_items,
 )
-from skrank_abstain.multilabel._ranker import pairwise_logistic_objective
+from skrank_abstain.multilabel._ranker import (
+    pairwise_logistic_objective,
+    warn_of_another_order,
+)
 
 NAMES = ["sport", "art", "law", "war", "food"]
 MOVED = ["war", "sport", "food", "law", "art"]
@@ -156,6 +162,95 @@ def test_names_of_a_fitted_model_hold(data):
     expert = [("linear", FrozenEstimator(linear))]
     online = [OnlineMultilabelRanker(expert).fit(X, each) for each in (y, y[MOVED])]
     assert online[0].expected_loss_ == online[1].expected_loss_
+
+
+def test_classes_in_words_are_names(data):
+    X, y = data
+    # As of documents with a topic each: scores come in the order of the alphabet.
+    topic = y.to_numpy().argmax(axis=1)
+    model = LogisticRegression(max_iter=1000).fit(X, np.array(NAMES)[topic])
+    single = pd.DataFrame(np.eye(5)[topic], columns=NAMES)
+    for steps in (model, make_pipeline(FrozenEstimator(model)).fit(X)):
+        ranker = SelectiveMultilabelRanker(steps).fit(X, single)
+        order = [sorted(NAMES).index(name) for name in NAMES]
+        assert np.array_equal(
+            ranker.decision_function(X), model.predict_proba(X)[:, order]
+        )
+    nameless = SelectiveMultilabelRanker(model).fit(X, single[sorted(NAMES)].to_numpy())
+    assert nameless.label_names_ == sorted(NAMES)
+    other = single.rename(columns={"law": "music"})
+    with pytest.raises(
+        ValueError, match=r"got \['art', 'food', .*'music'.*\] are known"
+    ):
+        SelectiveMultilabelRanker(model).fit(X, other)
+
+
+@pytest.mark.filterwarnings("ignore:The scores do not agree with relevance")
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    "model",
+    [
+        OneVsRestClassifier(LogisticRegression(max_iter=1000)),
+        MultiOutputClassifier(LogisticRegression(max_iter=1000)),
+        RandomForestClassifier(30, random_state=0),
+    ],
+    ids=by_type,
+)
+def test_columns_in_another_order_than_those_of_a_fitted_model_warn(data, model, named):
+    X, y = data
+    model = clone(model).fit(X[:300], y[:300].to_numpy())
+    right, moved = y[300:], y[300:][MOVED]
+    known = NAMES if named else [MOVED.index(name) for name in NAMES]
+    with pytest.warns(UserWarning, match=re.escape(f"its scores fit {known} far bett")):
+        SelectiveMultilabelRanker(model).fit(
+            X[300:], moved if named else moved.to_numpy()
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SelectiveMultilabelRanker(model).fit(X[300:], right)
+        # Trained here, columns of y have the order of training.
+        SelectiveMultilabelRanker(clone(model)).fit(X[300:], moved)
+
+
+@pytest.mark.parametrize("kind", ["alone", "alike", "one", "ranked", "rare"])
+def test_a_right_order_of_labels_rarely_warns_even_of_a_useless_model(kind):
+    # 100 samples of 6 labels. Chance is at most .01 by a union bound, and .003 at most
+    # in these simulations; the same labels moved by one are found.
+    rng, n, n_labels = np.random.default_rng(0), 100, 6
+    found = {"useless": 0, "good": 0, "moved": 0}
+    for _ in range(200):
+        truth = rng.normal(size=(n, n_labels))
+        if kind == "alike":
+            truth = 0.5 * truth + rng.normal(size=(n, 2)) @ rng.normal(size=(2, 6))
+        y = truth > np.linspace(0.2, 2.0 if kind == "rare" else 1.2, n_labels)
+        if kind == "one":
+            y = truth == truth.max(axis=1, keepdims=True)
+        if kind == "ranked":
+            y = truth.argsort(axis=1).argsort(axis=1)
+        noise = rng.normal(size=(n, n_labels)) + rng.normal(size=(n, 1))
+        for name, scores in (
+            ("useless", noise),
+            ("good", 0.7 * truth + noise),
+            ("moved", np.roll(1.5 * truth + noise, 1, axis=1)),
+        ):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                warn_of_another_order(scores, y.astype(float), [*NAMES, "sea"])
+            found[name] += len(said)
+    assert found["useless"] <= 3
+    assert found["good"] == 0
+    assert found["moved"] > 180
+
+
+def test_unknown_and_constant_labels_do_not_warn_of_an_order(data):
+    X, y = data
+    model = RandomForestClassifier(30, random_state=0).fit(X[:300], y[:300])
+    partly = y[300:].astype(float).assign(law=1.0)
+    partly.iloc[::3, 0] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "labels .* same relevance")
+        SelectiveMultilabelRanker(model).fit(X[300:], partly)
 
 
 @pytest.mark.filterwarnings("ignore:labels .* same relevance:UserWarning")
