@@ -104,6 +104,8 @@ class PairDecisions(Table):
         Whether the two items have equal scores.
     answered : ndarray of shape (n_pairs,), bool, or None
         Whether people decided the pair.
+    disputed : ndarray of shape (n_pairs,), bool, or None
+        Whether people disagree about the pair, and nothing else they said decides it.
     id_ : str or None
         That of the ranker: what was fitted.
 
@@ -141,6 +143,7 @@ class PairDecisions(Table):
     margin: FloatArray | None = None
     equal: BoolArray | None = None
     answered: BoolArray | None = None
+    disputed: BoolArray | None = None
     id_: str | None = None
     #: Fields that do not have one value per pair.
     _WHOLE: ClassVar[tuple[str, ...]] = ("place", "index", "id_")
@@ -185,17 +188,19 @@ class PairDecisions(Table):
         """Why each pair is decided or open, shape (n_pairs,), texts.
 
         "decided" (of a bound on the discordance "decided by its margin", which is what
-        the threshold is about), "answered by a person", "unlike the calibration items",
-        "equal scores", "same bin" (the tie model gives both orders the same
-        probability), "risk above the threshold" (or "margin above", "distance within"),
-        or "on the threshold", where pairs of equal risk go by their gap or by lot. A
-        pair may be open for several reasons: it has the first that applies. O(n_pairs).
+        the threshold is about), "answered by a person", "people disagree", "unlike the
+        calibration items", "equal scores", "same bin" (the tie model gives both orders
+        the same probability), "risk above the threshold" (or "margin above", "distance
+        within"), or "on the threshold", where pairs of equal risk go by their gap or by
+        lot. A pair may be open for several reasons: it has the first that applies.
+        O(n_pairs).
         """
         proba, by = self.proba, self.risk if self.margin is None else self.margin
         by_margin = "" if self.margin is None else " by its margin"
         known = {
             "answered by a person": self.answered,
             f"decided{by_margin}": self.accepted,
+            "people disagree": self.disputed,
             "unlike the calibration items": self.novel,
             "equal scores": self.equal,
             "same bin": None if proba is None else proba[:, 0] == proba[:, 2],

@@ -297,7 +297,8 @@ class Questions(PairDecisions):
         items |= set() if self.index is None else {*map(str, self.index)}
         above = [name for name in columns if name not in items]
         table = {name: [columns[name][row] for row in rows] for name in above}
-        for side, names in zip(_SIDES, zip(*pairs, strict=True), strict=True):
+        of_sides = dict(zip(("left", "right"), zip(*pairs, strict=True), strict=True))
+        for side, names in of_sides.items():
             sides = zip(names, rows, strict=True)
             table[f"{side}_text"] = [columns[name][row] for name, row in sides]
             table[f"{side}_id"] = list(names)

@@ -524,8 +524,8 @@ class Review:
         return np.where(equal.sum(axis=1) > 1, UNTOLD, given.argmax(axis=1) - 1)
 
     @cached_property
-    def _people(self) -> tuple[NDArray[np.int8], IntArray]:
-        """What people say: labels of all pairs, and groups of equal items.
+    def _people(self) -> tuple[NDArray[np.int8], IntArray, NDArray[np.bool_]]:
+        """What people say: labels of all pairs, groups of equal items, disputed pairs.
 
         `UNTOLD` where they say nothing, several labels are equally credible, or answers
         lead back to where they started. Ties that follow from others count as said; so
@@ -536,15 +536,17 @@ class Review:
         starts = np.append(0, np.cumsum(queries.pair_counts))
         told = np.full(queries.n_pairs, UNTOLD, dtype=np.int8)
         group = np.arange(queries.n_items)
+        disputed = np.zeros(queries.n_pairs, dtype=bool)
         for query, left, right, label in _by_query(self.answers, self._said):
             own, known = queries.rows(query), label != UNTOLD
             implied = labels_told(left[known], right[known], label[known], own.size)
             asked = pair_number(left, right, own.size)
             of_query = told[starts[query] : starts[query + 1]]
             of_query[implied == 0], of_query[asked] = 0, implied[asked]
+            disputed[starts[query] + asked[~known & (implied[asked] == UNTOLD)]] = True
             one, other = own[np.stack(np.triu_indices(own.size, 1))[:, implied == 0]]
             np.minimum.at(group, other, one)
-        return told, group
+        return told, group, disputed
 
     @cached_property
     def _gain(self) -> tuple[IntArray, FloatArray]:
@@ -558,7 +560,8 @@ class Review:
     def _decide(self, left: IntArray, right: IntArray, number: Any) -> PairDecisions:
         """Decide pairs of rows, whose numbers in canonical order are given."""
         queries, names = self.items.queries, self.item_id
-        proba, told = self._pair_proba[number].copy(), self._people[0][number]
+        proba = self._pair_proba[number].copy()
+        told, disputed = (self._people[k][number] for k in (0, 2))
         losses = expected_losses(proba, self.calibration.loss)
         lead = proba[:, 2] - proba[:, 0]
         pairs = RowPairs.of(self.items.value, left, right, self.items.key)
@@ -572,8 +575,9 @@ class Review:
         by = risk
         if region.margin_of is not None:
             by = margins(proba, label, region.margin_of)
-        # What gold answers say, or imply, is certain, whatever the rule accepts.
-        accepted = by <= region.risk
+        # What people disagree about is theirs to settle. What gold answers say, or
+        # imply, is certain, whatever the rule accepts.
+        accepted = (by <= region.risk) & ~disputed
         accepted |= (proba.max(axis=1, initial=0.0) >= _CERTAIN) | (told != UNTOLD)
         asked, first = np.zeros(queries.n_items), queries.offsets[self.answers.query]
         for item in (self.answers.left, self.answers.right):
@@ -596,6 +600,7 @@ class Review:
             margin=None if region.margin_of is None else by,
             equal=own.equal & silent,
             answered=told != UNTOLD,
+            disputed=disputed,
             id_=self.id_,
         )
         novel = self.items.novel

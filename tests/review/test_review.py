@@ -179,6 +179,18 @@ def test_two_who_contradict_each_other_leave_an_open_pair_open(loss):
         assert not after.answered[k]
 
 
+def test_what_people_disagree_about_is_not_decided_by_the_model():
+    ranker = fit(loss="misranking", coverage=0.9)
+    before = ranker.review(X[:12]).decisions
+    for k in np.flatnonzero(before.accepted):
+        i, j = before.left[k], before.right[k]
+        said = answers_of((i, "left", j)) + answers_of((i, "right", j), reviewer="y")
+        after = ranker.review(X[:12], answers=said).decisions
+        assert not after.accepted[k]
+        assert after.reason[k] == "people disagree"
+        assert after.disputed.sum() == 1
+
+
 def test_rates_are_estimated_and_the_accuracy_is_as_expected():
     asked = RANKER.review(**INPUT).ask(120)
     answers = say(asked, 0.05, seed=0, reviewer="good")
