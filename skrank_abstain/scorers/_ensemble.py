@@ -235,7 +235,10 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         if isinstance(self.grades_, GradeForest):
             expected = self.grades_.predict(X, within)
         else:
-            expected = _expected_grade(self.grades_, with_context(X, within))
+            classes = np.asarray(unwrap(self.grades_).classes_, dtype=np.float64)
+            proba = class_proba(self.grades_, with_context(X, within), classes.size)
+            # No matrix product: its last bits depend on the number of threads.
+            expected = (proba * classes).sum(axis=1)
         return np.column_stack([score_items(self.ranker_, X, queries), expected])
 
     def __sklearn_clone__(self) -> Self:
@@ -252,11 +255,3 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.allow_nan = all(each.allow_nan for each in inputs)
         tags.input_tags.sparse = not self.context and all(e.sparse for e in inputs)
         return tags
-
-
-def _expected_grade(model: Any, X: Any) -> FloatArray:
-    """Return the mean of the grades by their probabilities, shape (n_items,)."""
-    classes = np.asarray(unwrap(model).classes_, dtype=np.float64)
-    proba = class_proba(model, X, classes.size)
-    # No matrix product: its last bits depend on the number of threads.
-    return np.asarray((proba * classes).sum(axis=1))
