@@ -13,6 +13,15 @@ from skrank_abstain.estimators._selective_ranker import SelectiveRanker
 from skrank_abstain.tie_models import TieModel
 
 
+def _shared(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of `SelectiveRanker` among the arguments of a constructor.
+
+    A named class builds its rule in ``_rule``, so that ``set_params`` reaches it.
+    """
+    names = SelectiveRanker._get_param_names()
+    return {name: given[name] for name in names if name in given}
+
+
 class BALToR(SelectiveRanker):
     """Ranker that decides a chosen share of pairs and hands the riskiest to a person.
 
@@ -206,21 +215,7 @@ default="misranking"
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            estimator,
-            rule=None,  # built in _rule, so that set_params reaches it
-            tie_model=tie_model,
-            loss=loss,
-            novelty=novelty,
-            novelty_level=novelty_level,
-            prefit=prefit,
-            calibration_size=calibration_size,
-            cv=cv,
-            relevance_bins=relevance_bins,
-            qid_col=qid_col,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        super().__init__(rule=None, **_shared(locals()))
         self.coverage = coverage
         self.boundary = boundary
         self.quantile = quantile
@@ -337,21 +332,7 @@ feature_names_in_
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            estimator,
-            rule=None,  # as in BALToR
-            tie_model=tie_model,
-            loss=loss,
-            novelty=novelty,
-            novelty_level=novelty_level,
-            prefit=prefit,
-            calibration_size=calibration_size,
-            cv=cv,
-            relevance_bins=relevance_bins,
-            qid_col=qid_col,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        super().__init__(rule=None, **_shared(locals()))
         self.cost = cost
 
     def _rule(self) -> selection.Rule:
@@ -511,20 +492,7 @@ highest_coverage_, prefit_, n_features_in_, feature_names_in_
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            estimator,
-            rule=None,  # as in BALToR
-            tie_model=tie_model,
-            loss=loss,
-            novelty=novelty,
-            novelty_level=novelty_level,
-            prefit=prefit,
-            calibration_size=calibration_size,
-            relevance_bins=relevance_bins,
-            qid_col=qid_col,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        super().__init__(rule=None, **_shared(locals()))
         self.max_risk = max_risk
         self.delta = delta
         self.bound = bound

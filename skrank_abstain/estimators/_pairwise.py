@@ -19,20 +19,8 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 from skrank_abstain._warnings import hearing
+from skrank_abstain.estimators import _pair_rows
 from skrank_abstain.estimators._bases import RuleThreshold
-from skrank_abstain.estimators._pair_rows import (
-    PairClasses,
-    fit_on_pairs,
-    judges_pairs,
-    read_labels,
-    read_verdicts,
-    score_sides,
-    sides,
-    split_pairs,
-    take_pairs,
-    trains_on_pairs,
-    without_ties,
-)
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Queries, Scores, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
@@ -163,7 +151,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
     __metadata_request__fit = {"qid": True, "groups": False}  # noqa: RUF012
 
     tie_model_: tie_models.DifferenceModel
-    _classes: PairClasses
+    _classes: _pair_rows.PairClasses
     #: What each class of a judge says for the left item; None for a ranker of items.
     _verdicts: FloatArray | None
 
@@ -241,11 +229,11 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         tie_model = tie_models.resolve_tie_model(self.tie_model, of_differences=True)
         loss = check_loss(self.loss)
         check_row_order(X, y=y, qid=qid, groups=groups)
-        X = take_pairs(self, X, reset=True)
-        self._classes, label = read_labels(self, X, y, self.labels)
+        X = _pair_rows.take_pairs(self, X, reset=True)
+        self._classes, label = _pair_rows.read_labels(self, X, y, self.labels)
         self.classes_ = self._classes.kinds
         self._answers_ties = self._classes.has_ties
-        self._loss = loss if self._answers_ties else without_ties(loss)
+        self._loss = loss if self._answers_ties else _pair_rows.without_ties(loss)
         rule.check(self._loss)
         split_seed, seed = intake.draw_seeds(self.random_state)
         pairs = np.arange(label.size)
@@ -261,7 +249,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         trained = self._fit_model(X, label, queries, kinds.code, split_seed)
         rows, scores = trained.rows, trained.scores.T
         tie_models.check_spread(np.append(*scores))
-        hashes = intake.hash_halves(sides(X))
+        hashes = intake.hash_halves(_pair_rows.sides(X))
         self._fit_rows = intake.find_repeats(hashes, named, rows, label, trained.folds)
         intake.warn_of_repeats(self._fit_rows, "pair")
         if self.prefit_ and self._verdicts is not None:
@@ -298,21 +286,21 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         """Set ``estimator_``; return it with both scores of rows to calibrate on."""
 
         def split(size: float) -> tuple[IntArray, IntArray]:
-            return split_pairs(label, queries, kinds, size, seed)
+            return _pair_rows.split_pairs(label, queries, kinds, size, seed)
 
         self._verdicts, self.prefit_ = None, True  # until a model is trained here
 
         def train(model: Any, rows: IntArray) -> Any:
             self.prefit_ = False
-            if trains_on_pairs(model):
+            if _pair_rows.trains_on_pairs(model):
                 self._verdicts = np.array([0.0, 1.0])  # of fit_on_pairs
-            return fit_on_pairs(model, _safe_indexing(X, rows), label[rows])
+            return _pair_rows.fit_on_pairs(model, _safe_indexing(X, rows), label[rows])
 
         def score(model: Any, rows: IntArray) -> FloatArray:
-            if self.prefit_ and judges_pairs(model, X.shape[1]):
-                self._verdicts = read_verdicts(model, self.labels)
+            if self.prefit_ and _pair_rows.judges_pairs(model, X.shape[1]):
+                self._verdicts = _pair_rows.read_verdicts(model, self.labels)
             part = _safe_indexing(X, rows)
-            return np.stack(score_sides(model, part, self._verdicts), axis=1)
+            return np.stack(_pair_rows.score_sides(model, part, self._verdicts), axis=1)
 
         trained = self._train_or_take(queries, split, train, score, seed)
         self._keep_model(trained.model, trained.prefit, len(trained.folds))
@@ -386,7 +374,8 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             Values of ``classes_``. Where the two scores are equal: the tie, or left
             if there are two classes.
         """
-        return self._classes.named(self._decide(X).label)
+        label = self._decide(X).label
+        return self._classes.named(label)
 
     def conditional_risk(self, X: Any) -> FloatArray:
         """Return the expected loss of the prediction for each pair.
@@ -598,15 +587,17 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         return self._keys_of_draws(self._hashes, X)
 
     def _hashes(self, X: Any) -> Any:
-        return intake.hash_halves(sides(take_pairs(self, X, reset=False)))
+        return intake.hash_halves(
+            _pair_rows.sides(_pair_rows.take_pairs(self, X, reset=False))
+        )
 
     def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "threshold_")
-        X = take_pairs(self, X, reset=False)
+        X = _pair_rows.take_pairs(self, X, reset=False)
         self._warn_if_changed()
         if not X.shape[0]:
             return np.zeros(0), np.zeros(0)
-        return score_sides(self.estimator_, X, self._verdicts)
+        return _pair_rows.score_sides(self.estimator_, X, self._verdicts)
 
     def _decide(self, X: Any) -> selection.DecisionArrays:
         left, right = self._score(X)
