@@ -16,44 +16,14 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain import intake, scorers, selection
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved, identify
 from skrank_abstain._validation import check_columns, check_fraction, shown
 from skrank_abstain._warnings import hearing, missing_qid, warn_user
 from skrank_abstain.concentration import coverage_interval
-from skrank_abstain.intake import (
-    CalibrationData,
-    Rows,
-    Trained,
-    cross_fit,
-    groups_of_queries,
-    take_columns,
-    take_rows,
-    warn_of_batch,
-)
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.report import RankerFacts
-from skrank_abstain.scorers import (
-    clone_parameters,
-    describe,
-    is_fitted,
-    last_step,
-    library_of,
-    of_cluster,
-    resolve_model,
-    score_items,
-)
-from skrank_abstain.selection import (
-    Calibration,
-    CertifiedRisk,
-    Coverage,
-    PairTotals,
-    Price,
-    Region,
-    Rule,
-    totals_by_better,
-    totals_by_group,
-)
 
 #: `fit` warns where the calibration coverage exceeds the target by more than this.
 _MOST_EXCESS = 0.1
@@ -116,7 +86,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         train: Callable[[Any, IntArray], Any],
         score: Callable[[Any, IntArray], FloatArray],
         seed: int,
-    ) -> Trained:
+    ) -> intake.Trained:
         """Return the fitted model and scored rows to calibrate on.
 
         Parameters
@@ -128,7 +98,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         train, score, seed
             As `cross_fit` takes them.
         """
-        model = resolve_model(self.estimator)
+        model = scorers.resolve_model(self.estimator)
         if self._is_prefit(model):
             if self.cv is not None:
                 raise ValueError(
@@ -137,14 +107,14 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
                 )
             # No training happens here, so that every labelled row can calibrate.
             every = np.arange(queries.n_items)
-            return Trained(model, True, every, score(model, every))
+            return intake.Trained(model, True, every, score(model, every))
         # Only here: with a fitted model calibration_size is never read.
         if (cv := self._folds(queries.n_queries)) is not None:
-            return cross_fit(model, queries, cv, train, score, seed)
+            return intake.cross_fit(model, queries, cv, train, score, seed)
         size = 0.25 if self.calibration_size is None else self.calibration_size
         training, calibration = split(check_fraction(size, "calibration_size"))
         model = train(model, training)
-        return Trained(model, False, calibration, score(model, calibration))
+        return intake.Trained(model, False, calibration, score(model, calibration))
 
     def _folds(self, n_queries: int) -> Any:
         """Return the folds to calibrate on, None to set a part of the queries aside."""
@@ -166,7 +136,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         """Return what promises something, which scores out of folds do not bear."""
         return ""
 
-    def _take_over(self, data: CalibrationData) -> None:
+    def _take_over(self, data: intake.CalibrationData) -> None:
         """Set all that ``fit`` learned before calibration."""
         self.__dict__.update(data.columns)
         self._keep_model(data.model, data.prefit, data.n_folds)
@@ -188,27 +158,28 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     def _warn_if_changed(self) -> None:
         if self._changed():
             warn_user(
-                f"{describe(self.estimator_)} was fitted or set after the calibration:"
-                " the threshold is that of the earlier model, and the coverage may be "
-                "off by .1. Calibrate again, on queries that did not train the model; "
-                "to use all queries for both, pass it unfitted with cv=5."
+                f"{scorers.describe(self.estimator_)} was fitted or set after the "
+                "calibration: the threshold is that of the earlier model, and the "
+                "coverage may be off by .1. Calibrate again, on queries that did not "
+                "train it; to use all queries for both, pass it unfitted with cv=5."
             )
 
     def _is_prefit(self, model: Any) -> bool:
         # Grids of a search are often arrays, whose truth values are numpy's.
         if isinstance(self.prefit, bool | np.bool_):
-            if self.prefit and not is_fitted(model):
+            if self.prefit and not scorers.is_fitted(model):
                 raise NotFittedError(
-                    f"prefit=True needs a fitted estimator, got {describe(model)}, "
-                    "which is not fitted. If it was fitted once, it lost its fit when "
-                    "it was cloned: wrap it in sklearn.frozen.FrozenEstimator."
+                    "prefit=True needs a fitted estimator, got "
+                    f"{scorers.describe(model)}, which is not fitted. If it was fitted "
+                    "once, it lost its fit when it was cloned: wrap it in "
+                    "sklearn.frozen.FrozenEstimator."
                 )
             return bool(self.prefit)
         if self.prefit != "auto":
             raise ValueError(
                 f"prefit must be 'auto', True or False, got {shown(self.prefit)}."
             )
-        return is_fitted(model)
+        return scorers.is_fitted(model)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of this estimator or of the wrapped one.
@@ -231,7 +202,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         prefit = params.get("prefit", self.prefit)
         model = params.get("estimator", self.estimator)
         # A search over estimator__... would otherwise score one fit many times.
-        if inner and prefit is not False and is_fitted(model):
+        if inner and prefit is not False and scorers.is_fitted(model):
             raise ValueError(
                 f"{inner[0]} must not be set on a fitted estimator that is used as it "
                 "is: the change would have no effect. Pass prefit=False to refit it."
@@ -244,17 +215,17 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         kept = ["novelty"] if hasattr(getattr(self, "novelty", None), "fit") else []
         if self.prefit is not False:
             kept.append("estimator")
-        return clone_parameters(self, *kept)
+        return scorers.clone_parameters(self, *kept)
 
     def __getstate__(self) -> dict[str, Any]:
         saved = self
         # Save without a cluster: models of Spark cannot be pickled, and those of Dask
         # cannot be read without it.
-        if of_cluster(self.estimator) and is_fitted(self.estimator):
+        if scorers.of_cluster(self.estimator) and scorers.is_fitted(self.estimator):
             saved = copy.copy(self)
             prefit = getattr(self, "prefit_", False)
             saved.estimator = (
-                saved.estimator_ if prefit else resolve_model(self.estimator)
+                saved.estimator_ if prefit else scorers.resolve_model(self.estimator)
             )
         state: dict[str, Any] = super(ModelWrapper, saved).__getstate__()
         # Only this ranker has the model that is read from a file: no object is None, so
@@ -272,7 +243,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         tags.target_tags.required = True
         with suppress(AttributeError, TypeError):  # a raw booster, or a path
             tags.input_tags = copy.copy(get_tags(self.estimator).input_tags)
-        if library_of(self.estimator):
+        if scorers.library_of(self.estimator):
             # All three boosters accept missing values; some releases do not say so.
             tags.input_tags.allow_nan = True
         return tags
@@ -280,7 +251,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
 
 def _fitted_state(model: Any) -> dict[str, Any]:
     """Return the objects that ``fit`` of a model replaces, by attribute."""
-    state = getattr(last_step(model), "__dict__", {})
+    state = getattr(scorers.last_step(model), "__dict__", {})
     return {
         name: value
         for name, value in state.items()
@@ -311,7 +282,7 @@ def predict_items(self: Any, X: Any, *, qid: Any = None) -> FloatArray:
     _check_sparsity(self, X)
     # GridSearchCV.predict cannot pass on a qid, even under metadata routing.
     if qid is None and self._fitted_qid_col is None:
-        return _score(self, model_columns(self, X))
+        return scorers.score_items(self.estimator_, model_columns(self, X))
     return score_new_items(self, X, qid)[1]
 
 
@@ -322,8 +293,8 @@ class RuleThreshold(ModelWrapper):
     """
 
     _loss: FloatArray
-    _calibration: Calibration
-    _region: Region
+    _calibration: selection.Calibration
+    _region: selection.Region
     _fitted_rule: Any  # a Rule; a dataclass
     _fitted_with_qid: bool
     #: What the choice of the threshold warned of.
@@ -335,7 +306,7 @@ class RuleThreshold(ModelWrapper):
     #: Whether a tie is among the answers.
     _answers_ties = True
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> selection.Rule:
         """Return the rule that the parameters name."""
         raise NotImplementedError
 
@@ -344,7 +315,9 @@ class RuleThreshold(ModelWrapper):
         novelty = getattr(self, "novelty", None) is not None
         return type(rule).__name__ if rule.tuning_size else "novelty" * novelty
 
-    def _fit_threshold(self, rule: Rule, calibration: Calibration) -> None:
+    def _fit_threshold(
+        self, rule: selection.Rule, calibration: selection.Calibration
+    ) -> None:
         """Set the threshold of a rule on calibrated pairs, and warn of doubts."""
         # The calibration keeps all that rules need: another threshold takes neither
         # the features nor another run of the model.
@@ -368,9 +341,9 @@ class RuleThreshold(ModelWrapper):
                 f"{self.coverage_:.4f}"
             )
 
-    def _warn_of_excess(self, rule: Rule) -> None:
+    def _warn_of_excess(self, rule: selection.Rule) -> None:
         """Warn where many pairs of one risk are accepted together."""
-        if not isinstance(rule, Coverage):
+        if not isinstance(rule, selection.Coverage):
             return
         if self.coverage_ > rule.coverage + _MOST_EXCESS + 1 / self.n_pairs_:
             warn_user(
@@ -381,7 +354,7 @@ class RuleThreshold(ModelWrapper):
                 "accepts some of them at random."
             )
 
-    def _warn_of_few(self, rule: Rule) -> None:
+    def _warn_of_few(self, rule: selection.Rule) -> None:
         """Warn where few queries set the threshold, unless all items are one query."""
         few = self._fitted_with_qid and self.n_queries_ < _FEWEST_QUERIES
         if rule.tuning_size or not few:
@@ -396,11 +369,11 @@ class RuleThreshold(ModelWrapper):
             f"queries). Pass more labelled queries.{again * draws}"
         )
 
-    def _set_threshold(self, rule: Rule) -> None:
+    def _set_threshold(self, rule: selection.Rule) -> None:
         with hearing() as self._doubts:
             self._region = self._calibration.select(rule)
             rule.warn_of_promise(self._calibration, self._region)
-        if isinstance(rule, CertifiedRisk):
+        if isinstance(rule, selection.CertifiedRisk):
             self._bounds.append(float(rule.max_risk))
         self._fitted_rule = replace(cast("Any", rule))  # the caller may change its own
         # For people to read. Decisions ask the region: where many pairs have the
@@ -457,7 +430,7 @@ class RuleThreshold(ModelWrapper):
             the calibration scores; nothing is rescored. A ``rule`` with a coverage gets
             this one; any other is replaced, and its promise with it.
         """
-        return self._moved("coverage", coverage, Coverage)
+        return self._moved("coverage", coverage, selection.Coverage)
 
     @_with_parameter("cost")
     def at_cost(self, cost: float) -> Self:
@@ -475,7 +448,7 @@ class RuleThreshold(ModelWrapper):
         estimator : object
             As ``at_coverage`` returns it.
         """
-        return self._moved("cost", cost, Price)
+        return self._moved("cost", cost, selection.Price)
 
     @_with_parameter("max_risk")
     def at_risk(self, max_risk: float) -> Self:
@@ -502,9 +475,11 @@ class RuleThreshold(ModelWrapper):
             If all calibration queries fitted the tie model, so that none are left to
             certify.
         """
-        return self._moved("max_risk", max_risk, CertifiedRisk)
+        return self._moved("max_risk", max_risk, selection.CertifiedRisk)
 
-    def _moved(self, name: str, value: float, kind: Callable[[float], Rule]) -> Self:
+    def _moved(
+        self, name: str, value: float, kind: Callable[[float], selection.Rule]
+    ) -> Self:
         """Return a fitted copy whose rule has another value."""
         params = self.get_params(deep=False)
         rule = params.get("rule")
@@ -576,7 +551,7 @@ class RuleThreshold(ModelWrapper):
         return coverage_interval(*counts, seed=self._calibration.seed)
 
     @property
-    def calibration_totals_(self) -> PairTotals:
+    def calibration_totals_(self) -> selection.PairTotals:
         """What happens to the pairs that set the threshold, as ``evaluate`` counts.
 
         ``discordance_interval("pairs")`` estimates the wrong orders of new queries
@@ -591,18 +566,18 @@ class RuleThreshold(ModelWrapper):
 def model_columns(ranker: Any, X: Any) -> Any:
     """Return X as the model sees it, without the columns of queries and of groups."""
     X = check_columns(ranker, X, reset=False)
-    column, groups = ranker._fitted_qid_col, _groups_of_fit(ranker)
-    return take_columns(X, qid_col=column, groups=groups)[0]
+    return intake.take_columns(X, **_columns_of_identifiers(ranker))[0]
 
 
-def _groups_of_fit(ranker: Any) -> str | int | None:
-    """Return the column of X with the groups of the items, if there is one."""
-    return getattr(getattr(ranker, "_fitted_rule", None), "groups", None)
+def _columns_of_identifiers(ranker: Any) -> dict[str, Any]:
+    """Return the columns of X with the queries and the groups of the items."""
+    groups = getattr(getattr(ranker, "_fitted_rule", None), "groups", None)
+    return {"qid_col": ranker._fitted_qid_col, "groups": groups}
 
 
 def score_new_items(
     ranker: Any, X: Any, qid: Any, *, needs_qid: bool = False
-) -> tuple[Rows, FloatArray]:
+) -> tuple[intake.Rows, FloatArray]:
     """Return new rows, grouped by query, and their scores by a fitted ranker.
 
     With ``needs_qid`` a missing qid is refused after a fit on several queries. That is
@@ -611,8 +586,8 @@ def score_new_items(
     """
     check_is_fitted(ranker, "estimator_")
     _check_sparsity(ranker, X)
-    column, groups = ranker._fitted_qid_col, _groups_of_fit(ranker)
-    rows = take_rows(ranker, X, qid, column, reset=False, groups=groups)
+    columns = _columns_of_identifiers(ranker)
+    rows = intake.take_rows(ranker, X, qid, reset=False, **columns)
     if needs_qid and ranker._fitted_with_qid and not rows.has_qid:
         raise missing_qid(
             "score labelled rows, since fit got one: rows of different queries would "
@@ -620,16 +595,9 @@ def score_new_items(
             "only with sklearn.set_config(enable_metadata_routing=True)), or name a "
             "column of X with qid_col=."
         )
-    warn_of_batch(ranker, rows)
+    intake.warn_of_batch(ranker, rows)
     ranker._warn_if_changed()
-    return rows, _score(ranker, rows.X, rows.named_queries)
-
-
-def _score(ranker: Any, X: Any, queries: Queries | None = None) -> FloatArray:
-    # No library scores a table without rows.
-    if not X.shape[0]:
-        return np.zeros(0)
-    return score_items(ranker.estimator_, X, queries)
+    return rows, scorers.score_items(ranker.estimator_, rows.X, rows.named_queries)
 
 
 def _check_sparsity(ranker: Any, X: Any) -> None:
@@ -637,7 +605,7 @@ def _check_sparsity(ranker: Any, X: Any) -> None:
     fitted = ranker._fitted_sparse
     if fitted == issparse(X):
         return
-    library = library_of(last_step(ranker.estimator_))
+    library = scorers.library_of(scorers.last_step(ranker.estimator_))
     if library is not None:
         raise ValueError(
             f"X must be {'sparse' if fitted else 'dense'} as in fit: {library} may "
@@ -646,12 +614,12 @@ def _check_sparsity(ranker: Any, X: Any) -> None:
 
 
 def add_by_group(
-    items: Scores, groups: Any, add: Callable[[Scores], PairTotals]
-) -> PairTotals:
+    items: Scores, groups: Any, add: Callable[[Scores], selection.PairTotals]
+) -> selection.PairTotals:
     """Add up all pairs, and those of each group if there are any."""
     totals = add(items)
-    kinds = groups_of_queries(groups, items.queries, vary=True)
+    kinds = intake.groups_of_queries(groups, items.queries, vary=True)
     if kinds is not None:
-        vars(totals)["by_group"] = totals_by_group(items, kinds, add)
-        vars(totals)["by_better"] = totals_by_better(items, kinds, add)
+        vars(totals)["by_group"] = selection.totals_by_group(items, kinds, add)
+        vars(totals)["by_better"] = selection.totals_by_better(items, kinds, add)
     return totals

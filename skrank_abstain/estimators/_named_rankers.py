@@ -7,15 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain import selection
 from skrank_abstain._saving import all_or_nothing
 from skrank_abstain.estimators._selective_ranker import SelectiveRanker
-from skrank_abstain.selection import (
-    CertifiedRisk,
-    Coverage,
-    GuaranteedCoverage,
-    Price,
-    Rule,
-)
 from skrank_abstain.tie_models import TieModel
 
 
@@ -235,8 +229,8 @@ default="misranking"
         self.weighting = weighting
         self.largest_query = largest_query
 
-    def _rule(self) -> Rule:
-        plain = Coverage(
+    def _rule(self) -> selection.Rule:
+        plain = selection.Coverage(
             self.coverage,
             boundary=self.boundary,
             quantile=self.quantile,
@@ -255,12 +249,12 @@ default="misranking"
                 f"{self.coverage_guarantee!r}."
             )
         # Any other boundary or quantile than the default would have no effect.
-        if plain != Coverage(self.coverage):
+        if plain != selection.Coverage(self.coverage):
             raise ValueError(
                 "coverage_guarantee='hierarchical' must go with the defaults of "
                 f"boundary, quantile and groups, got {plain}: it has its own quantile."
             )
-        return GuaranteedCoverage(
+        return selection.GuaranteedCoverage(
             self.coverage, weighting=self.weighting, largest_query=self.largest_query
         )
 
@@ -360,8 +354,8 @@ feature_names_in_
         )
         self.cost = cost
 
-    def _rule(self) -> Rule:
-        return Price(self.cost)
+    def _rule(self) -> selection.Rule:
+        return selection.Price(self.cost)
 
 
 class RiskControlledRanker(SelectiveRanker):
@@ -573,8 +567,8 @@ highest_coverage_, prefit_, n_features_in_, feature_names_in_
         """
         return self._fit(X, y, qid, groups)
 
-    def _rule(self) -> Rule:
-        return CertifiedRisk(
+    def _rule(self) -> selection.Rule:
+        return selection.CertifiedRisk(
             self.max_risk,
             delta=self.delta,
             bound=self.bound,

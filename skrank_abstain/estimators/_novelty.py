@@ -49,13 +49,11 @@ class NoveltyTest(Value):
 
     def is_novel(self, X: Any) -> BoolArray:
         """Return which items are novel."""
-        return self._low(self.pvalues(X))
+        return self.pvalues(X) <= self.level + _SLACK
 
     def is_known_novel(self) -> BoolArray:
         """Return which items of the known queries are novel, by all other queries."""
-        return self._low(novelty_pvalues_of_known(self.strangeness, self.queries))
-
-    def _low(self, pvalues: FloatArray) -> BoolArray:
+        pvalues = novelty_pvalues_of_known(self.strangeness, self.queries)
         return pvalues <= self.level + _SLACK
 
 

@@ -19,6 +19,7 @@ from sklearn.utils import _safe_indexing, assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from skrank_abstain import scorers
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import (
@@ -31,15 +32,6 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.intake import hold_out, hold_out_of_each, two_parts
 from skrank_abstain.pairs import Queries, group_queries, read_pair_labels
-from skrank_abstain.scorers import (
-    class_proba,
-    describe,
-    feature_names,
-    fit_ranker,
-    requests_queries,
-    score_items,
-    unwrap,
-)
 
 #: Share of even odds mixed into a classifier's probabilities: certainty stays finite.
 _DOUBT = 1e-3
@@ -149,7 +141,7 @@ def fit_on_pairs(model: Any, X: Any, label: IntArray) -> Any:
         upper, lower = sides(X)
     pair = np.tile(np.arange(label.size), 2)
     grades = np.concatenate([1 + label, 1 - label]) / 2
-    return fit_ranker(
+    return scorers.fit_ranker(
         model, _stack_rows(upper, lower), grades, group_queries(pair, pair.size)
     )
 
@@ -160,7 +152,7 @@ def judges_pairs(model: Any, width: int) -> bool:
     A classifier says how many columns it knows; another object with probabilities does
     if it names its classes in words, or cannot score items.
     """
-    model = unwrap(model)
+    model = scorers.unwrap(model)
     known = getattr(model, "n_features_in_", None)
     if known is not None:
         return trains_on_pairs(model) and known == width
@@ -178,7 +170,7 @@ def read_verdicts(model: Any, labels: Any) -> FloatArray:
     ValueError
         If it has no ``classes_``, or their meaning is not known.
     """
-    name, model = describe(model), unwrap(model)
+    name, model = scorers.describe(model), scorers.unwrap(model)
     if not hasattr(model, "classes_"):
         raise ValueError(
             f"estimator must have classes_, such as ['left', 'right'], got {name}, "
@@ -225,24 +217,26 @@ def score_sides(
     if verdicts is not None:
         straight, turned = (_decision(model, rows, verdicts) for rows in both_ways(X))
         return straight / 2, turned / 2
-    left, right = sides(X, feature_names(model))
-    if requests_queries(model):
+    left, right = sides(X, scorers.feature_names(model))
+    if scorers.requests_queries(model):
         # As `fit_on_pairs` trains a ranker: each pair is a query of two items.
         pair = np.tile(np.arange(X.shape[0]), 2)
         items, queries = _stack_rows(left, right), group_queries(pair, pair.size)
-        both = score_items(model, items, queries)
+        both = scorers.score_items(model, items, queries)
         return both[: pair.size // 2], both[pair.size // 2 :]
-    return score_items(model, left), score_items(model, right)
+    return scorers.score_items(model, left), scorers.score_items(model, right)
 
 
 def _decision(model: Any, X: Any, verdicts: FloatArray) -> FloatArray:
     """Return a judge's decision, or its log-odds; positive for left."""
-    if verdicts.size == 2 and hasattr(unwrap(model), "decision_function"):
+    if verdicts.size == 2 and hasattr(scorers.unwrap(model), "decision_function"):
         sign = float(verdicts[1] - verdicts[0])
         # Its classes may be words, of which `verdicts` say what they mean.
-        decision = unwrap(model).decision_function(X) if X.shape[0] else np.zeros(0)
+        decision = (
+            scorers.unwrap(model).decision_function(X) if X.shape[0] else np.zeros(0)
+        )
         return sign * check_scores(np.ravel(decision), X.shape[0])
-    for_left = class_proba(model, X, verdicts.size) @ verdicts
+    for_left = scorers.class_proba(model, X, verdicts.size) @ verdicts
     return logit(_DOUBT / 2 + (1 - _DOUBT) * for_left)
 
 
@@ -319,15 +313,10 @@ class PairClasses(Value):
         """
         return 1 if self.has_ties else int(self.meaning[1])
 
-    def strict(self, label: IntArray) -> IntArray:
-        """Return labels without ties, if no kind is a tie: equal scores mean left."""
-        return label if self.has_ties else np.where(label < 0, -1, 1)
-
     def named(self, label: IntArray) -> NDArray[Any]:
-        """Return pair labels as the user writes them."""
-        return self.kinds[np.argsort(self.meaning)][
-            label + 1 if self.has_ties else (label + 1) // 2
-        ]
+        """Return pair labels as the user writes them; without ties 0 means left."""
+        place = label + 1 if self.has_ties else np.where(label < 0, 0, 1)
+        return self.kinds[np.argsort(self.meaning)][place]
 
     def read(self, y: Any) -> IntArray:
         """Return the meaning of other labels to a classifier fitted on these.

@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from skrank_abstain import intake, selection, tie_models
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import all_or_nothing
 from skrank_abstain._validation import (
@@ -18,54 +19,11 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 from skrank_abstain._warnings import hearing
+from skrank_abstain.estimators import _pair_rows
 from skrank_abstain.estimators._bases import RuleThreshold
-from skrank_abstain.estimators._pair_rows import (
-    PairClasses,
-    fit_on_pairs,
-    judges_pairs,
-    read_labels,
-    read_verdicts,
-    score_sides,
-    sides,
-    split_pairs,
-    take_pairs,
-    trains_on_pairs,
-    without_ties,
-)
-from skrank_abstain.intake import (
-    Trained,
-    describe_rows,
-    divide_queries,
-    draw_seeds,
-    find_repeats,
-    groups_of_queries,
-    hash_halves,
-    warn_of_repeats,
-    warn_of_seen,
-    warn_of_trained,
-)
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Queries, Scores, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
-from skrank_abstain.selection import (
-    CertifiedRisk,
-    Coverage,
-    DecisionArrays,
-    GapRegion,
-    Groups,
-    PairTotals,
-    RiskProfile,
-    RowPairs,
-    Rule,
-    check_rule,
-    fit_calibration,
-)
-from skrank_abstain.tie_models import (
-    DifferenceModel,
-    TieModel,
-    check_spread,
-    resolve_tie_model,
-)
 
 
 class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
@@ -192,8 +150,8 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
 
     __metadata_request__fit = {"qid": True, "groups": False}  # noqa: RUF012
 
-    tie_model_: DifferenceModel
-    _classes: PairClasses
+    tie_model_: tie_models.DifferenceModel
+    _classes: _pair_rows.PairClasses
     #: What each class of a judge says for the left item; None for a ranker of items.
     _verdicts: FloatArray | None
 
@@ -202,10 +160,10 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         estimator: Any,
         *,
         labels: ArrayLike | None = None,
-        tie_model: str | TieModel = "bradley_terry",
+        tie_model: str | tie_models.TieModel = "bradley_terry",
         loss: str | ArrayLike | Sequence[Any] = "zero_one",
         coverage: float = 0.8,
-        rule: Rule | None = None,
+        rule: selection.Rule | None = None,
         prefit: bool | str = "auto",
         calibration_size: float | None = None,
         cv: Any = None,
@@ -262,83 +220,87 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             ``coverage`` asks for.
         """
         rule = self._rule()
-        if groups is not None and not isinstance(rule, CertifiedRisk):
+        if groups is not None and not isinstance(rule, selection.CertifiedRisk):
             raise ValueError(
                 "groups must come with rule=CertifiedRisk(max_risk), which certifies "
                 f"the bound in each, got rule={self.rule!r}. Pass the query of each "
                 "pair as qid=."
             )
-        tie_model = resolve_tie_model(self.tie_model, of_differences=True)
+        tie_model = tie_models.resolve_tie_model(self.tie_model, of_differences=True)
         loss = check_loss(self.loss)
         check_row_order(X, y=y, qid=qid, groups=groups)
-        X = take_pairs(self, X, reset=True)
-        self._classes, label = read_labels(self, X, y, self.labels)
+        X = _pair_rows.take_pairs(self, X, reset=True)
+        self._classes, label = _pair_rows.read_labels(self, X, y, self.labels)
         self.classes_ = self._classes.kinds
         self._answers_ties = self._classes.has_ties
-        self._loss = loss if self._answers_ties else without_ties(loss)
+        self._loss = loss if self._answers_ties else _pair_rows.without_ties(loss)
         rule.check(self._loss)
-        split_seed, seed = draw_seeds(self.random_state)
+        split_seed, seed = intake.draw_seeds(self.random_state)
         pairs = np.arange(label.size)
         named = group_queries(pairs if qid is None else qid, label.size)
         self._fitted_with_qid = qid is not None and named.n_queries > 1
         # A scalar names no queries: each pair is one of its own.
         queries = named if named.n_queries > 1 else group_queries(pairs, label.size)
-        kinds = groups_of_queries(groups, queries)
+        kinds = intake.groups_of_queries(groups, queries)
         if kinds is None:
-            kinds = Groups(np.zeros(queries.n_queries, dtype=np.int64), [None])
+            kinds = selection.Groups(
+                np.zeros(queries.n_queries, dtype=np.int64), [None]
+            )
         trained = self._fit_model(X, label, queries, kinds.code, split_seed)
         rows, scores = trained.rows, trained.scores.T
-        check_spread(np.append(*scores))
-        hashes = hash_halves(sides(X))
-        self._fit_rows = find_repeats(hashes, named, rows, label, trained.folds)
-        warn_of_repeats(self._fit_rows, "pair")
+        tie_models.check_spread(np.append(*scores))
+        hashes = intake.hash_halves(_pair_rows.sides(X))
+        self._fit_rows = intake.find_repeats(hashes, named, rows, label, trained.folds)
+        intake.warn_of_repeats(self._fit_rows, "pair")
         if self.prefit_ and self._verdicts is not None:
-            warn_of_trained(trained.model, X, hashes, "pair")
+            intake.warn_of_trained(trained.model, X, hashes, "pair")
         left = group_queries(queries.codes[rows], rows.size)
         kind = kinds.code[queries.codes[rows[left.first_rows]]]
         parts = [np.arange(left.n_queries)]
         if rule.tuning_size:
             # Two items make a pair: each query here has one or more.
             sizes = np.full(left.n_queries, 2)
-            parts = [*divide_queries(sizes, kind, rule.tuning_size, seed)]
+            parts = [*intake.divide_queries(sizes, kind, rule.tuning_size, seed)]
         at = [np.flatnonzero(np.isin(left.codes, part)) for part in parts]
         *tuning, data = (
             Scores.of_pairs(scores[0][i], scores[1][i], label[rows[i]], left.codes[i])
             for i in at
         )
-        certified = Groups(kind[parts[-1]], kinds.names)
-        calibration = fit_calibration(
+        certified = selection.Groups(kind[parts[-1]], kinds.names)
+        calibration = selection.fit_calibration(
             tie_model, self._loss, data, *tuning, seed=seed, groups=certified
         )
         self._fit_threshold(rule, calibration)
         return self
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> selection.Rule:
         if self.rule is None:
-            return Coverage(self.coverage)
-        return check_rule(self.rule, example="CertifiedRisk(0.3)", optional=True)
+            return selection.Coverage(self.coverage)
+        return selection.check_rule(
+            self.rule, example="CertifiedRisk(0.3)", optional=True
+        )
 
     def _fit_model(
         self, X: Any, label: IntArray, queries: Queries, kinds: IntArray, seed: int
-    ) -> Trained:
+    ) -> intake.Trained:
         """Set ``estimator_``; return it with both scores of rows to calibrate on."""
 
         def split(size: float) -> tuple[IntArray, IntArray]:
-            return split_pairs(label, queries, kinds, size, seed)
+            return _pair_rows.split_pairs(label, queries, kinds, size, seed)
 
         self._verdicts, self.prefit_ = None, True  # until a model is trained here
 
         def train(model: Any, rows: IntArray) -> Any:
             self.prefit_ = False
-            if trains_on_pairs(model):
+            if _pair_rows.trains_on_pairs(model):
                 self._verdicts = np.array([0.0, 1.0])  # of fit_on_pairs
-            return fit_on_pairs(model, _safe_indexing(X, rows), label[rows])
+            return _pair_rows.fit_on_pairs(model, _safe_indexing(X, rows), label[rows])
 
         def score(model: Any, rows: IntArray) -> FloatArray:
-            if self.prefit_ and judges_pairs(model, X.shape[1]):
-                self._verdicts = read_verdicts(model, self.labels)
+            if self.prefit_ and _pair_rows.judges_pairs(model, X.shape[1]):
+                self._verdicts = _pair_rows.read_verdicts(model, self.labels)
             part = _safe_indexing(X, rows)
-            return np.stack(score_sides(model, part, self._verdicts), axis=1)
+            return np.stack(_pair_rows.score_sides(model, part, self._verdicts), axis=1)
 
         trained = self._train_or_take(queries, split, train, score, seed)
         self._keep_model(trained.model, trained.prefit, len(trained.folds))
@@ -413,7 +375,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             if there are two classes.
         """
         label = self._decide(X).label
-        return self._classes.named(self._classes.strict(label))
+        return self._classes.named(label)
 
     def conditional_risk(self, X: Any) -> FloatArray:
         """Return the expected loss of the prediction for each pair.
@@ -482,7 +444,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
 
     def evaluate(
         self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: Any = None
-    ) -> PairTotals:
+    ) -> selection.PairTotals:
         """Add up, query by query, what happens to labelled pairs.
 
         Parameters
@@ -508,12 +470,14 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         """
         check_row_order(X, sample_weight=sample_weight)
         gaps = self._labelled_gaps(X, y, qid)
-        warn_of_seen(self, self._hashes, X, "pair")
+        intake.warn_of_seen(self, self._hashes, X, "pair")
         weight = check_sample_weight(sample_weight, gaps.n_pairs)
         tally = self._calibration.engine.tally(gaps, [self._region], weight=weight)
         return tally.totals(None if qid is None else encode_qid(qid, gaps.n_pairs)[1])
 
-    def risk_profile(self, X: Any, y: ArrayLike, *, qid: Any = None) -> RiskProfile:
+    def risk_profile(
+        self, X: Any, y: ArrayLike, *, qid: Any = None
+    ) -> selection.RiskProfile:
         """Return pairs and their loss at each risk, whatever the threshold.
 
         Parameters
@@ -578,14 +542,16 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         unit = np.arange(left.size) if qid is None else qid
         queries = group_queries(unit, left.size)
         gaps = self._gaps(left, right, known, queries.codes, self._keys(X))
-        rows = describe_rows(self, self._hashes(X), queries.codes, label, unit="pair")
+        rows = intake.describe_rows(
+            self, self._hashes(X), queries.codes, label, unit="pair"
+        )
         counted = f"{left.size} pairs of {gaps.n_queries} queries"
         if qid is None:
             counted = (
                 f"{left.size} pairs, each taken for a query of its own: no qid was "
                 "given, so that pairs with a common item count as independent"
             )
-        groups_of, labelled = groups_of_queries(groups, queries), y is not None
+        groups_of, labelled = intake.groups_of_queries(groups, queries), y is not None
         return write_report(
             ReportData(self._facts(), gaps, labelled, rows, groups_of, counted)
         )
@@ -611,7 +577,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             difference = left - right
         if not self._classes.has_ties:
             # Equal scores mean left: an order by the smallest of gaps.
-            region = cast("GapRegion", self._region)
+            region = cast("selection.GapRegion", self._region)
             difference[np.abs(difference) <= region.tolerance] = region.smallest_order
         none = np.zeros(truth.size)
         return Scores.of_pairs(difference, none, truth, queries, keys)
@@ -621,22 +587,24 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         return self._keys_of_draws(self._hashes, X)
 
     def _hashes(self, X: Any) -> Any:
-        return hash_halves(sides(take_pairs(self, X, reset=False)))
+        return intake.hash_halves(
+            _pair_rows.sides(_pair_rows.take_pairs(self, X, reset=False))
+        )
 
     def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "threshold_")
-        X = take_pairs(self, X, reset=False)
+        X = _pair_rows.take_pairs(self, X, reset=False)
         self._warn_if_changed()
         if not X.shape[0]:
             return np.zeros(0), np.zeros(0)
-        return score_sides(self.estimator_, X, self._verdicts)
+        return _pair_rows.score_sides(self.estimator_, X, self._verdicts)
 
-    def _decide(self, X: Any) -> DecisionArrays:
+    def _decide(self, X: Any) -> selection.DecisionArrays:
         left, right = self._score(X)
         row, values = np.arange(left.size), np.append(left, right)
         keys = self._keys(X)
         keys = None if keys is None else keys.T.reshape(-1)
-        pairs = RowPairs.of(values, row, row + left.size, keys)
+        pairs = selection.RowPairs.of(values, row, row + left.size, keys)
         return self._calibration.engine.decide(self._region, values, pairs)
 
     def __sklearn_tags__(self) -> Tags:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from skrank_abstain import intake, selection
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import all_or_nothing
 from skrank_abstain._validation import (
@@ -31,15 +32,6 @@ from skrank_abstain.estimators._bases import (
     score_new_items,
 )
 from skrank_abstain.estimators._novelty import NoveltyTest, check_novelty, find_novel
-from skrank_abstain.intake import (
-    CalibrationData,
-    describe_rows,
-    groups_of_queries,
-    hash_rows,
-    take_labelled_rows,
-    train_and_score,
-    warn_of_seen,
-)
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import (
     PairDecisions,
@@ -53,26 +45,6 @@ from skrank_abstain.pairs import (
 )
 from skrank_abstain.report import Report, ReportData, section_of_ends, write_report
 from skrank_abstain.review import Review, graded_calibration
-from skrank_abstain.selection import (
-    Coverage,
-    Decides,
-    OperatingPoint,
-    OperatingPoints,
-    PairTotals,
-    Price,
-    RiskEngine,
-    RiskProfile,
-    Rule,
-    check_largest_query,
-    check_rule,
-    confident_places,
-    decide_pairs,
-    decide_queries,
-    fit_calibration,
-    place_results,
-    place_shares,
-    queries_for,
-)
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
 
 
@@ -94,7 +66,7 @@ class PairDecider(ModelWrapper):
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[Decides, Scores]:
+    ) -> tuple[selection.Decides, Scores]:
         """Return what decides pairs, and the items with their values."""
         raise NotImplementedError
 
@@ -139,18 +111,18 @@ class PairDecider(ModelWrapper):
 
     def _decide(
         self,
-        decision: Decides,
+        decision: selection.Decides,
         items: Scores,
         pairs: ArrayLike | None = None,
         item_id: Any = None,
     ) -> PairDecisions:
         decide = self._deciding(decision, items, item_id)
         if pairs is None:
-            return decide(decide_queries)
-        return decide(decide_pairs, *check_pairs(pairs, items.queries))
+            return decide(selection.decide_queries)
+        return decide(selection.decide_pairs, *check_pairs(pairs, items.queries))
 
     def _deciding(
-        self, decision: Decides, items: Scores, item_id: Any
+        self, decision: selection.Decides, items: Scores, item_id: Any
     ) -> Callable[..., PairDecisions]:
         """Return a function that decides pairs of items as a given one chooses them."""
         names = check_item_id(item_id, items.queries)
@@ -210,9 +182,9 @@ class PairDecider(ModelWrapper):
         decision, items = self._decision(X, qid)
         decide = self._deciding(decision, items, item_id)
         # Some logs have many queries of one item: they share one empty result.
-        none = decide(decide_queries, 0, 0)
+        none = decide(selection.decide_queries, 0, 0)
         return (
-            decide(decide_queries, query, query + 1) if n_pairs else none
+            decide(selection.decide_queries, query, query + 1) if n_pairs else none
             for query, n_pairs in enumerate(items.queries.pair_counts.tolist())
         )
 
@@ -277,7 +249,7 @@ class PairDecider(ModelWrapper):
         sample_weight: ArrayLike | None = None,
         pairs: ArrayLike | None = None,
         groups: ArrayLike | None = None,
-    ) -> PairTotals:
+    ) -> selection.PairTotals:
         """Add up, query by query, what happens to labelled pairs.
 
         Parameters
@@ -321,7 +293,7 @@ class PairDecider(ModelWrapper):
                 "groups must be None with pairs, got both: evaluate group by group."
             )
         decision, items = self._decision(X, qid, needs_qid=True)
-        warn_of_seen(self, lambda X: hash_rows(model_columns(self, X)), X)
+        intake.warn_of_seen(self, lambda X: intake.hash_rows(model_columns(self, X)), X)
         relevance = check_relevance(y, items.value.size)
         weight = check_sample_weight(sample_weight, items.value.size)
         if pairs is None:
@@ -331,7 +303,7 @@ class PairDecider(ModelWrapper):
                 items, groups, lambda some: add(some).totals(some.queries.values)
             )
         made = self._decide(decision, items, pairs)
-        return PairTotals.of_decisions(
+        return selection.PairTotals.of_decisions(
             made, relevance, items.queries, weight, self._loss
         )
 
@@ -384,7 +356,7 @@ feature_names_in_
         self,
         estimator: Any,
         *,
-        rule: Rule | None,  # None: the named classes make their own
+        rule: selection.Rule | None,  # None: the named classes make their own
         tie_model: str | TieModel = "graded_relevance",
         loss: str | ArrayLike | Sequence[Any] = "misranking",
         novelty: Any = None,
@@ -449,21 +421,21 @@ feature_names_in_
         rule = self._checked_rule()
         tie_model = resolve_tie_model(self.tie_model)
         check_novelty(self.novelty, self.novelty_level, rule.groups)
-        rows = take_labelled_rows(self, X, y, qid, rule.groups)
-        check_largest_query(int(rows.queries.sizes.max()), rule.largest_query)
+        rows = intake.take_labelled_rows(self, X, y, qid, rule.groups)
+        selection.check_largest_query(int(rows.queries.sizes.max()), rule.largest_query)
         size = rule.tuning_size
-        data = train_and_score(self, rows, groups=groups, tuning_size=size)
+        data = intake.train_and_score(self, rows, groups=groups, tuning_size=size)
         test = None
         if self.novelty is not None:
             level = float(self.novelty_level)
             test, data = find_novel(self.novelty, level, data, rows)
         return self._calibrate(rule, tie_model, data, test)
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> selection.Rule:
         """Return the rule; the one hook of the named classes."""
-        return check_rule(self.rule, example="Coverage(0.8)")
+        return selection.check_rule(self.rule, example="Coverage(0.8)")
 
-    def _checked_rule(self) -> Rule:
+    def _checked_rule(self) -> selection.Rule:
         self._loss = check_loss(self.loss)
         rule = self._rule()
         rule.check(self._loss)
@@ -473,14 +445,14 @@ feature_names_in_
 
     def _calibrate(
         self,
-        rule: Rule,
+        rule: selection.Rule,
         tie_model: TieModel,
-        data: CalibrationData,
+        data: intake.CalibrationData,
         test: NoveltyTest | None = None,
     ) -> Self:
         self._take_over(data)
         self._novelty = test
-        calibration = fit_calibration(
+        calibration = selection.fit_calibration(
             tie_model,
             self._loss,
             data.rest,
@@ -680,7 +652,7 @@ feature_names_in_
         array([0.9 , 0.42])
         """
         items = self._labelled_items(X, y, qid)
-        return place_results(self._places(items, confidence), items.ascending)
+        return selection.place_results(self._places(items, confidence), items.ascending)
 
     def _places(self, items: Scores, confidence: float | None) -> IntArray:
         if confidence is None:
@@ -688,7 +660,7 @@ feature_names_in_
         known = self._calibration.items
         n = known.n_queries
         if self.n_folds_:
-            needed = queries_for(confidence)
+            needed = selection.queries_for(confidence)
             size = max(0.25, np.ceil(100 * needed / n) / 100)
             way = f"Fit with calibration_size={size:g}"
             if size > 0.5:
@@ -698,7 +670,9 @@ feature_names_in_
                 f"{confidence!r}: its promise takes {needed} queries that no model has "
                 f"seen. {way}, or pass a fitted ranker."
             )
-        return confident_places(place_shares(known), n, items.ascending, confidence)
+        return selection.confident_places(
+            selection.place_shares(known), n, items.ascending, confidence
+        )
 
     def preference_graph(self, X: Any, *, qid: Any = None) -> csr_array:
         """Return the accepted orders without those that follow from others.
@@ -775,7 +749,7 @@ feature_names_in_
         if pair.novel:
             return "Only a person decides it, or a lower novelty_level."
         way = "A larger coverage"
-        if isinstance(rule, Price):
+        if isinstance(rule, selection.Price):
             way = f"at_cost({int(1e4 * risk + 1) / 1e4:g})"
         elif hasattr(rule, "max_risk"):
             return (
@@ -937,14 +911,18 @@ feature_names_in_
         known = np.zeros(n_items) if relevance is None else relevance
         items = replace(scored, y=known).ascending
         features = model_columns(self, X)
-        rows = describe_rows(self, hash_rows(features), queries.codes, relevance)
-        kinds = groups_of_queries(groups, queries, vary=True)
+        rows = intake.describe_rows(
+            self, intake.hash_rows(features), queries.codes, relevance
+        )
+        kinds = intake.groups_of_queries(groups, queries, vary=True)
         ends = section_of_ends(features, items, relevance)
         return write_report(
             ReportData(self._facts(), items, y is not None, rows, kinds, ends=ends)
         )
 
-    def risk_profile(self, X: Any, y: ArrayLike, *, qid: Any = None) -> RiskProfile:
+    def risk_profile(
+        self, X: Any, y: ArrayLike, *, qid: Any = None
+    ) -> selection.RiskProfile:
         """Return pairs and their loss at each risk, whatever the threshold.
 
         Parameters
@@ -975,7 +953,7 @@ feature_names_in_
         qid: Any = None,
         coverages: float | Iterable[float],
         groups: Any = None,
-    ) -> OperatingPoints:
+    ) -> selection.OperatingPoints:
         """Add up what would happen to labelled pairs at many calibration coverages.
 
         Parameters
@@ -1008,14 +986,18 @@ feature_names_in_
         # A randomised boundary, or a guarantee, is part of the ranker's own rule.
         own = self._fitted_rule
         moves = "coverage" in [field.name for field in fields(own)]
-        points = OperatingPoints()
+        points = selection.OperatingPoints()
         for value in [coverages] if isinstance(coverages, int | float) else coverages:
             coverage = check_fraction(value, "coverages", include_one=True)
-            rule = replace(own, coverage=coverage) if moves else Coverage(coverage)
+            rule = (
+                replace(own, coverage=coverage)
+                if moves
+                else selection.Coverage(coverage)
+            )
             region = self._calibration.select(rule)
             add = partial(self._calibration.totals, region, groups=two)
             totals = add_by_group(items, None if two else groups, add)
-            points.append(OperatingPoint(coverage, region.risk, totals))
+            points.append(selection.OperatingPoint(coverage, region.risk, totals))
         return points
 
     @property
@@ -1080,7 +1062,7 @@ feature_names_in_
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[RiskEngine, Scores]:
+    ) -> tuple[selection.RiskEngine, Scores]:
         items = self._scored(X, qid, needs_qid=needs_qid)
         return self._calibration.engine, items
 
@@ -1088,10 +1070,10 @@ feature_names_in_
         """Return scores, what the tie model compares, and which items are novel."""
         items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
         limit = self._fitted_rule.largest_query
-        check_largest_query(int(items.queries.sizes.max(initial=0)), limit)
+        selection.check_largest_query(int(items.queries.sizes.max(initial=0)), limit)
         values = self.tie_model_.checked_transform(scores, items.queries, items.X)
         novel = None if self._novelty is None else self._novelty.is_novel(items.X)
-        keys = self._keys_of_draws(hash_rows, items.X)
+        keys = self._keys_of_draws(intake.hash_rows, items.X)
         group = self._calibration.codes_of_groups(items.group)
         return Scores(scores, items.queries, values, novel=novel, key=keys, group=group)
 

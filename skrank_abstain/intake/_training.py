@@ -12,13 +12,7 @@ from sklearn.utils import check_random_state
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_row_order, rounded_share, shown
-from skrank_abstain.intake._repeats import (
-    HashedRows,
-    find_repeats,
-    hash_rows,
-    warn_of_repeats,
-    warn_of_trained,
-)
+from skrank_abstain.intake import _repeats
 from skrank_abstain.intake._rows import Rows, encode_groups_of_items, groups_of_queries
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.scorers import check_queries, fit_ranker, score_items
@@ -86,7 +80,7 @@ class CalibrationData:
     columns: dict[str, Any]
     several_queries: bool
     largest_query: int
-    repeats: HashedRows | None
+    repeats: _repeats.HashedRows | None
     rest: Scores
     tuning: Scores | None
     groups: Groups
@@ -186,11 +180,13 @@ def train_and_score(
     left = rows.take(chosen)
     repeats = None
     if ranker._rows_are_items:
-        hashes, folds = hash_rows(rows.X), trained.folds
-        repeats = find_repeats(hashes, queries, chosen, rows.y, folds, copies=True)
-        warn_of_repeats(repeats)
+        hashes, folds = _repeats.hash_rows(rows.X), trained.folds
+        repeats = _repeats.find_repeats(
+            hashes, queries, chosen, rows.y, folds, copies=True
+        )
+        _repeats.warn_of_repeats(repeats)
         if trained.prefit:
-            warn_of_trained(trained.model, rows.X, hashes)
+            _repeats.warn_of_trained(trained.model, rows.X, hashes)
     check_pairs_to_calibrate(left.queries.sizes)
     in_group = None if codes is None else codes[chosen]
     data = Scores(trained.scores, left.queries, y=left.y, X=left.X, group=in_group)

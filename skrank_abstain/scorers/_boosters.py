@@ -292,20 +292,19 @@ def readable(X: Any, booster: Booster) -> Any:
 
 
 def _refuse_categories(X: Any, booster: Booster) -> None:
-    if not (hasattr(X, "iloc") or _is_polars(X)):
-        return
-    bad = [
-        str(name)
-        for name, kind in zip(X.columns, X.dtypes, strict=True)
-        if str(kind).lower().startswith(("categ", "enum"))
-    ]
-    if bad:
+    if bad := columns_of_type(X, "categ", "enum"):
         raise ValueError(
             f"X must hold codes, as the {booster.title} model was trained on codes "
             "(neither its training data nor its file names categories), got the "
             f"categorical columns {', '.join(bad[:10])}; replace them by the codes "
             "used in training."
         )
+
+
+def columns_of_type(X: Any, *kinds: str) -> list[str]:
+    """Return the columns of a frame whose type begins in one of these ways."""
+    known = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)
+    return [str(name) for name, kind in known if str(kind).lower().startswith(kinds)]
 
 
 def _is_polars(X: Any) -> bool:

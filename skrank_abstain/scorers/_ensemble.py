@@ -19,20 +19,10 @@ from skrank_abstain._validation import (
     check_row_order,
 )
 from skrank_abstain.pairs import Queries, group_queries
+from skrank_abstain.scorers import _models
 from skrank_abstain.scorers._context import with_context
 from skrank_abstain.scorers._fit import fit_ranker, grades_of
 from skrank_abstain.scorers._forest import GradeForest
-from skrank_abstain.scorers._models import (
-    class_proba,
-    clone_parameters,
-    describe,
-    is_fitted,
-    library_of,
-    requests_queries,
-    resolve_model,
-    score_items,
-    unwrap,
-)
 
 
 class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
@@ -135,7 +125,7 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
             If an input breaks its rule, or ``grades`` has no ``predict_proba``.
         """
         check_given(y, self)
-        ranker, classifier = resolve_model(self.ranker), self._classifier()
+        ranker, classifier = _models.resolve_model(self.ranker), self._classifier()
         check_row_order(X, y=y, qid=qid)
         X, queries = self._take(X, qid, reset=True)
         relevance = check_relevance(y, queries.n_items)
@@ -148,7 +138,11 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         self.context_ = bool(self.context)
 
         def trained(model: Any, X: Any, target: Any) -> Any:
-            return model if is_fitted(model) else fit_ranker(model, X, target, queries)
+            return (
+                model
+                if _models.is_fitted(model)
+                else fit_ranker(model, X, target, queries)
+            )
 
         self.ranker_ = trained(ranker, X, relevance)
         within = queries if self.context_ else None
@@ -200,16 +194,18 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
     def _needs_queries(self) -> bool:
         # The values of `fit` stay in force after set_params.
         context = getattr(self, "context_", self.context)
-        return bool(context) or requests_queries(getattr(self, "ranker_", self.ranker))
+        return bool(context) or _models.requests_queries(
+            getattr(self, "ranker_", self.ranker)
+        )
 
     def _classifier(self) -> Any:
         if self.grades is None:
             return None
-        model = resolve_model(self.grades)
-        if not hasattr(unwrap(model), "predict_proba"):
+        model = _models.resolve_model(self.grades)
+        if not hasattr(_models.unwrap(model), "predict_proba"):
             raise TypeError(
                 "grades must be a classifier with predict_proba, got "
-                f"{describe(model)}: the expected grade is a mean over grades."
+                f"{_models.describe(model)}: the expected grade is a mean over grades."
             )
         return model
 
@@ -235,11 +231,20 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         if isinstance(self.grades_, GradeForest):
             expected = self.grades_.predict(X, within)
         else:
-            expected = _expected_grade(self.grades_, with_context(X, within))
-        return np.column_stack([score_items(self.ranker_, X, queries), expected])
+            classes = np.asarray(
+                _models.unwrap(self.grades_).classes_, dtype=np.float64
+            )
+            proba = _models.class_proba(
+                self.grades_, with_context(X, within), classes.size
+            )
+            # No matrix product: its last bits depend on the number of threads.
+            expected = (proba * classes).sum(axis=1)
+        return np.column_stack(
+            [_models.score_items(self.ranker_, X, queries), expected]
+        )
 
     def __sklearn_clone__(self) -> Self:
-        return clone_parameters(self, "ranker", "grades")
+        return _models.clone_parameters(self, "ranker", "grades")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -247,16 +252,8 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         inputs = [
             get_tags(each).input_tags
             for each in (self.ranker, self.grades)
-            if not library_of(each) and hasattr(each, "__sklearn_tags__")
+            if not _models.library_of(each) and hasattr(each, "__sklearn_tags__")
         ]
         tags.input_tags.allow_nan = all(each.allow_nan for each in inputs)
         tags.input_tags.sparse = not self.context and all(e.sparse for e in inputs)
         return tags
-
-
-def _expected_grade(model: Any, X: Any) -> FloatArray:
-    """Return the mean of the grades by their probabilities, shape (n_items,)."""
-    classes = np.asarray(unwrap(model).classes_, dtype=np.float64)
-    proba = class_proba(model, X, classes.size)
-    # No matrix product: its last bits depend on the number of threads.
-    return np.asarray((proba * classes).sum(axis=1))

@@ -27,13 +27,14 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._kernels import FloatArray
-from skrank_abstain._validation import check_scores, listed, names_of_columns, shown
+from skrank_abstain._validation import check_scores, listed, shown
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._boosters import (
     BOOSTERS,
     Ask,
     Booster,
     align_columns,
+    columns_of_type,
     looks_fitted,
     response,
 )
@@ -42,8 +43,6 @@ from skrank_abstain.scorers._context import as_numbers
 Estimator = TypeVar("Estimator")
 
 _METHODS = ("decision_function", "predict_proba", "predict")
-#: Types of columns of texts, in small letters.
-_TEXTS = ("object", "str", "string")
 #: With a higher probability of leaves of equal sizes by chance nothing is said.
 _BY_CHANCE = 1e-4
 
@@ -373,8 +372,7 @@ def naming_texts(model: Any, X: Any) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        kinds = zip(names_of_columns(X) or (), getattr(X, "dtypes", ()), strict=False)
-        texts = [n for n, kind in kinds if str(kind).lower() in _TEXTS]
+        texts = columns_of_type(X, "object", "str")
         if not texts or "could not convert string" not in str(error):
             raise
         raise ValueError(
@@ -385,18 +383,23 @@ def naming_texts(model: Any, X: Any) -> Iterator[None]:
 
 
 def _raw_scores(model: Any, X: Any, queries: Queries | None) -> Any:
-    model = unwrap(resolve_model(model))
-    if hasattr(model, "best_estimator_"):  # a search does not check columns
-        return _raw_scores(model.best_estimator_, X, queries)
-    by_query = requests_queries(model)
-    if isinstance(model, Pipeline) and (by_query or booster_of(last_step(model))):
-        # Transformers may pass names on: the booster's columns are checked too.
-        passed_on = model[:-1].transform(X) if len(model.steps) > 1 else X
-        return _raw_scores(model.steps[-1][1], passed_on, queries)
-    if by_query:
+    model, X = _at_the_end(resolve_model(model), X)
+    if requests_queries(model):
         queries = check_queries(model, queries)
         return model.predict(X, qid=queries.codes)
     return _ask(response, model, X)
+
+
+def _at_the_end(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return the model that ends searches and pipelines, and X as it gets it."""
+    model = unwrap(model)
+    if hasattr(model, "best_estimator_"):  # a search does not check columns
+        return _at_the_end(model.best_estimator_, X)
+    if isinstance(model, Pipeline):
+        # Transformers may pass names on: a booster's columns are checked too.
+        X = model[:-1].transform(X) if len(model.steps) > 1 else X
+        return _at_the_end(model.steps[-1][1], X)
+    return model, X
 
 
 def _ask(ask: Ask, model: Any, X: Any) -> Any:
@@ -430,21 +433,18 @@ def trained_on(model: Any, X: Any) -> bool:
     and largest where row shares are n_k / n. Trees so small that this is more likely
     tell nothing.
     """
-    model = unwrap(model)
-    for name in ("best_estimator_", "ranker_"):
-        model = unwrap(getattr(model, name, model))
-    found = _first_tree(last_step(model))
+    model = getattr(unwrap(model), "ranker_", model)
+    final = last_step(getattr(unwrap(model), "best_estimator_", model))
+    found = _first_tree(final)
     if found is None or found[0].sum() != _num_samples(X):
         return False
     counts, leaves = found
     likely = gammaln(counts.sum() + 1) + xlogy(counts, counts / counts.sum()).sum()
     if likely - gammaln(counts + 1).sum() > np.log(_BY_CHANCE):
         return False
-    while isinstance(model, Pipeline):
-        X = model[:-1].transform(X) if len(model.steps) > 1 else X
-        model = unwrap(model.steps[-1][1])
-    if (booster := booster_of(model)) is not None:
-        X = align_columns(X, booster, booster.features(model))
+    X = _at_the_end(model, X)[1]
+    if (booster := booster_of(final)) is not None:
+        X = align_columns(X, booster, booster.features(final))
     here = np.bincount(leaves(X), minlength=counts.size)
     return np.array_equal(here, counts)
 
@@ -527,7 +527,10 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
     """
     name = os.fspath(path)
     if os.path.isdir(name):
-        name = _file_in(name)
+        files = [booster.file_in(name) for booster in BOOSTERS]
+        if not any(files):
+            raise _refusal(name, "a directory")
+        name = next(filter(None, files))
     content = _read(name, sha256)
     booster = next((one for one in BOOSTERS if one.opens(content)), None)
     if booster is None:
@@ -539,14 +542,6 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
         why = str(error).strip().split("\n")[0]
         found = f"a cut-off or damaged {booster.title} file ({why})"
         raise _refusal(name, found) from error
-
-
-def _file_in(folder: str) -> str:
-    for booster in BOOSTERS:
-        file = booster.file_in(folder)
-        if file is not None:
-            return file
-    raise _refusal(folder, "a directory")
 
 
 def _read(name: str, sha256: str | None) -> bytes:

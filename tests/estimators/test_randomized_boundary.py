@@ -7,8 +7,7 @@ import pytest
 from doubles import FirstColumn
 from reference import concordance
 
-from skrank_abstain import BALToR, PairwiseRankerClassifier
-from skrank_abstain.estimators import _selective_ranker
+from skrank_abstain import BALToR, PairwiseRankerClassifier, intake
 from skrank_abstain.pairs import pair_labels
 from skrank_abstain.selection import Coverage, _engine
 
@@ -124,7 +123,7 @@ def test_comparisons_are_drawn_by_both_sides():
 def test_rows_that_cannot_be_hashed_are_refused(data, monkeypatch):
     X, _, qid = data
     ranker = fitted(data, random_state=0)
-    monkeypatch.setattr(_selective_ranker, "hash_rows", lambda X: None)
+    monkeypatch.setattr(intake, "hash_rows", lambda X: None)
     with pytest.raises(ValueError, match=r"rows of numbers.*use boundary='accept'"):
         ranker.predict_pairs(X, qid=qid)
 

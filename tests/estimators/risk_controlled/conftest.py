@@ -5,7 +5,7 @@ import pytest
 from doubles import FirstColumn
 from estimators.risk_controlled.certifying import by_loss, draw, fit
 
-from skrank_abstain.estimators import _selective_ranker
+from skrank_abstain import selection
 from skrank_abstain.selection import _rules
 
 
@@ -29,7 +29,7 @@ def ranker(model, data):
 def spied(monkeypatch):
     """Parts and arguments that `fit_calibration` and `certify_risk` were given."""
     calls = {"tuned": [], "rest": [], "certified": []}
-    calibrate, certify = _selective_ranker.fit_calibration, _rules.certify_risk
+    calibrate, certify = selection.fit_calibration, _rules.certify_risk
 
     def spy_calibrate(tie_model, loss, rest, tuning, **options):
         calls["tuned"].append(tuning)
@@ -40,7 +40,7 @@ def spied(monkeypatch):
         calls["certified"].append((args, kwargs))
         return certify(*args, **kwargs)
 
-    monkeypatch.setattr(_selective_ranker, "fit_calibration", spy_calibrate)
+    monkeypatch.setattr(selection, "fit_calibration", spy_calibrate)
     monkeypatch.setattr(_rules, "certify_risk", spy_certify)
     return calls
 
