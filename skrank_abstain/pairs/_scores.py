@@ -307,8 +307,10 @@ def dense_ranks(values: FloatArray) -> IntArray:
     # Relevance is nearly always a few small integers: a table ranks them in O(n),
     # np.unique would sort all items.
     if 0 <= high - low < _MOST_RANKED:
-        place = (values - low).astype(np.int64)
-        if (place + low == values).all():
+        shifted = values - low
+        place = shifted.astype(np.int32)
+        # In place: new memory costs more than the arithmetic.
+        if (np.add(place, low, out=shifted) == values).all():
             present = np.zeros(int(high - low) + 1, dtype=np.int64)
             present[place] = 1
             return (np.cumsum(present) - 1)[place]
@@ -382,14 +384,13 @@ def thinned(scores: Scores, most: int, merged: IntArray) -> Scores:
         New grade of each grade; the sample has at least one item of each.
     """
     here = scores.ascending
-    kind = merged[here.grades]
     items = thin(here.offsets, most)
-    lost = np.bincount(kind[items], minlength=merged.max() + 1) == 0
-    first = [int(np.argmax(kind == each)) for each in np.flatnonzero(lost)]
+    lost = np.bincount(merged[here.grades[items]], minlength=merged.max() + 1) == 0
+    first = [np.argmax(merged[here.grades] == each) for each in np.flatnonzero(lost)]
     items = np.union1d(items, np.array(first, dtype=np.int64))
     query = np.searchsorted(here.offsets, items, side="right") - 1
     queries = Queries.of_sizes(np.unique(query, return_counts=True)[1])
-    return here._at(items, queries, y=kind[items])
+    return here._at(items, queries, y=merged[here.grades[items]])
 
 
 def pairs_by_grade(scores: Scores, merged: IntArray) -> FloatArray:
@@ -558,55 +559,6 @@ def _count_given(
     sums = np.bincount(entry, mass, shape[0] * shape[1] * 4)
     beyond = np.cumsum(sums.reshape(shape)[:, ::-1], axis=1)[:, ::-1]
     return beyond.astype(np.float64)
-
-
-def weigh_bins(
-    scores: Scores,
-    edges: FloatArray,
-    group: IntArray,
-    n_groups: int,
-    tolerance: float,
-    *,
-    by_query: bool = False,
-    weight: FloatArray | None = None,
-) -> FloatArray:
-    """Add up pairs by the group of their two bins and by outcome.
-
-    Parameters
-    ----------
-    scores : Scores
-    edges : ndarray of shape (n_bins - 1,), float64
-        Between the bins; a value on an edge belongs to the upper bin.
-    group : ndarray of shape (n_bins + 1, n_bins + 1), int
-        Group of each pair of bins (lower, higher); with the last one in place of the
-        higher bin, that of the pairs of equal values of a bin.
-    n_groups : int
-    tolerance : float
-        Closer values of a bin count as equal.
-    by_query : bool, default=False
-    weight : ndarray of shape (n_rows,), default=None
-        As in ``count_outcomes``.
-
-    Returns
-    -------
-    totals : ndarray of shape (n_queries or 1, n_groups, 4), float64
-        Higher value preferred, tied, lower value preferred, and untied pairs of equal
-        values.
-    """
-    from skrank_abstain._kernels.outcomes import weigh_groups
-
-    here = scores.ascending
-    return weigh_groups(
-        here.value,
-        np.searchsorted(edges, here.value, side="right"),
-        here.grades,
-        None if weight is None else weight[here.rows],
-        here.offsets,
-        group.astype(np.int64),
-        n_groups,
-        tolerance,
-        by_query=by_query,
-    )
 
 
 def semiorder_ranks(scores: Scores, order_from: float) -> IntArray:

@@ -15,7 +15,6 @@ from skrank_abstain.pairs import (
     Scores,
     check_graph_size,
     semiorder_graph,
-    weigh_bins,
 )
 from skrank_abstain.selection._engine import (
     Classes,
@@ -95,8 +94,9 @@ class BinEngine(RiskEngine):
         n = number.size + 1
         self._proba: FloatArray = np.pad(model.table_, ((0, 1), (0, 1), (0, 0)))
         self._proba[:-1, -1] = self._proba[-1, :-1] = model.table_[number, number]
-        # Without the last: no pair has two items of equal value in no bin.
-        self._upper = tuple(index[:-1] for index in np.triu_indices(n))
+        # Without the last: no pair has two items of equal value in no bin. The pairs of
+        # one higher bin stand together, so that counting them stays in the cache.
+        self._upper = tuple(index[:-1] for index in np.tril_indices(n)[::-1])
         losses = expected_losses(self._proba.reshape(-1, 3), loss).reshape(n, n, 3)
         # Tables are mirrored up to rounding; decisions must be mirrored exactly.
         lower = np.tri(n, dtype=bool)
@@ -153,10 +153,26 @@ class BinEngine(RiskEngine):
         # Setting and describing a threshold count the same pairs several times.
         if self not in known:
             group = np.zeros(self._risk.shape, dtype=np.int64)
-            group[self._upper] = number = np.arange(self._upper[0].size)
-            table = self._model.edges_, group, number.size, self._tolerance
-            known[self] = weigh_bins(scores, *table)[0]
+            group[self._upper[::-1]] = number = np.arange(self._upper[0].size)
+            known[self] = self._weighed(scores, group, number.size)[0]
         return np.asarray(known[self])
+
+    def _weighed(
+        self,
+        scores: Scores,
+        group: IntArray,
+        n_groups: int,
+        weight: FloatArray | None = None,
+        by_query: bool = False,
+    ) -> FloatArray:
+        """Add up pairs by the group of their two bins and by outcome."""
+        from skrank_abstain._kernels.outcomes import weigh_groups
+
+        here = scores.ascending
+        weight = None if weight is None else weight[here.rows]
+        data = here.value, self._model.edges_, here.grades, weight, here.offsets
+        table = group, n_groups, self._tolerance
+        return weigh_groups(*data, *table, by_query=by_query)
 
     def _nearness(self) -> FloatArray:
         """Return an order of the pairs of bins of equal risk, the surest first.
@@ -191,8 +207,7 @@ class BinEngine(RiskEngine):
     def _count(
         self, classes: Classes, scores: Scores, weight: FloatArray | None
     ) -> FloatArray:
-        table = self._model.edges_, classes.split, classes.tie.size, self._tolerance
-        return weigh_bins(scores, *table, by_query=True, weight=weight)
+        return self._weighed(scores, classes.split, classes.tie.size, weight, True)
 
     def _mass(self, classes: Classes, scores: Scores) -> FloatArray:
         counts, of_pair = self._pooled(scores).sum(axis=1), classes.split[self._upper]
