@@ -101,7 +101,8 @@ def outcome_histogram(
         nearest = rank - (step + 1) // 2
         first = np.searchsorted(rank % step, nearest % step)
         add(offsets[query] + rank, first, np.maximum(nearest // step + 1, 0))
-    return _points(*counted.T.reshape(2, -1, 3), unit)
+    counts, inside = counted.T.reshape(2, -1, 3)
+    return _points(counts, inside, unit)
 
 
 def _points(

@@ -517,9 +517,10 @@ def _weigh_by_pair(
                 outcome = 1 + lower - higher
                 totals[places[theirs[j]], outcome] += weight * their_weights[j]
             for j in range(first, i):
-                place, outcome = places[own], 1 - np.sign(grade - their_grades[j])
+                order = np.sign(grade - their_grades[j])
+                place, outcome = places[own], 1 - order
                 if their_values[i] - their_values[j] <= tolerance:
-                    place, outcome = group[last, own], 3 if outcome != 1 else 1
+                    place, outcome = group[last, own], 1 + 2 * np.abs(order)
                 totals[place, outcome] += weight * their_weights[j]
 
 

@@ -268,13 +268,13 @@ class Scores(Value):
         Only pairs with a novel item are lost. A query of novel items keeps one of them,
         so that no query is empty.
         """
-        return self if self.novel is None else self._apart(self.novel, novel=None)
+        return self if self.novel is None else self.apart(self.novel, novel=None)
 
     def of_groups(self, *groups: int) -> Self:
         """Return the sorted items, those of other groups at the end, each alone."""
         # Thresholds and totals ask for the same groups again and again.
         if groups not in self.known:
-            self.known[groups] = self._apart(~np.isin(self.group, groups))
+            self.known[groups] = self.apart(~np.isin(self.group, groups))
         return self.known[groups]
 
     @cached_property
@@ -282,7 +282,7 @@ class Scores(Value):
         """What was computed from these items, by name."""
         return {}
 
-    def _apart(self, marked: BoolArray, **given: Any) -> Self:
+    def apart(self, marked: BoolArray, **given: Any) -> Self:
         """Put each marked item into a query of its own, after all others.
 
         A query of marked items alone keeps one of them, so that none is empty.
@@ -438,10 +438,8 @@ class GapOutcomes(NamedTuple):
 def largest_gap(scores: Scores) -> float:
     """Return the largest gap within a query; 0 for no pair."""
     here = scores.ascending
-    several = here.queries.sizes > 1
-    first, last = here.offsets[:-1][several], here.offsets[1:][several] - 1
     with np.errstate(over="ignore"):
-        spread = here.value[last] - here.value[first]
+        spread = here.value[here.offsets[1:] - 1] - here.value[here.offsets[:-1]]
     return float(spread.max(initial=0.0))
 
 
