@@ -42,7 +42,6 @@ _ROUNDING = 8 * np.finfo(np.float64).eps
 _UNEQUAL = 0.02
 #: Draws of queries held in memory at a time.
 _BLOCK = 1 << 20
-_CONFIDENCE = 0.95
 _N_RESAMPLES = 1000
 #: Queries drawn at a time; they fit into the processor's cache.
 _MOST_DRAWN = 1 << 16
@@ -364,11 +363,9 @@ def cluster_bootstrap(
         return float("nan"), float("nan")
     # An undefined statistic is 0 / 0.
     with np.errstate(invalid="ignore", divide="ignore"):
+        drawn = _resample(n_queries, n_resamples, random_state)
         values = np.concatenate(
-            [
-                np.asarray(statistic(times), dtype=np.float64)
-                for times in _resample(n_queries, n_resamples, random_state)
-            ]
+            [np.asarray(statistic(times), float) for times in drawn]
         )
     if np.isnan(values).all():
         return float("nan"), float("nan")
@@ -399,7 +396,7 @@ def coverage_interval(
     *,
     seed: int,
     n_new: int | None = None,
-    confidence: float = _CONFIDENCE,
+    confidence: float = 0.95,
 ) -> FloatArray:
     """Return an interval for the coverage of new queries.
 
@@ -925,9 +922,9 @@ def novelty_pvalues(
     >>> novelty_pvalues(np.array([0.5, 2.5, 9.0]), known, query) * 3
     array([2.5, 1.5, 1. ])
     """
-    share, n_queries = _shares(queries)
-    found = 1 + _at_least(strangeness, reference, share)
-    return np.asarray(np.minimum(found / (n_queries + 1), 1.0))
+    sizes = np.bincount(queries)
+    found = 1 + _at_least(strangeness, reference, 1 / sizes[queries])
+    return np.asarray(np.minimum(found / (sizes.size + 1), 1.0))
 
 
 def novelty_pvalues_of_known(reference: FloatArray, queries: IntArray) -> FloatArray:
@@ -935,9 +932,9 @@ def novelty_pvalues_of_known(reference: FloatArray, queries: IntArray) -> FloatA
 
     Parameters as in ``novelty_pvalues``; shape (n_reference,).
     """
-    share, n_queries = _shares(queries)
     order = np.lexsort((reference, queries))
     sizes = np.bincount(queries)
+    share = 1 / sizes[queries]
     ends = np.repeat(np.cumsum(sizes), sizes)
     # Equal items of a query count together, from the beginning of their block.
     ordered, query = reference[order], queries[order]
@@ -946,12 +943,7 @@ def novelty_pvalues_of_known(reference: FloatArray, queries: IntArray) -> FloatA
     own = np.empty(reference.size)
     own[order] = (ends - begins) * share[order]
     others = np.maximum(_at_least(reference, reference, share) - own, 0.0)
-    return np.asarray(np.minimum((1 + others) / n_queries, 1.0))
-
-
-def _shares(queries: IntArray) -> tuple[FloatArray, int]:
-    sizes = np.bincount(queries)
-    return 1 / sizes[queries], sizes.size
+    return np.asarray(np.minimum((1 + others) / sizes.size, 1.0))
 
 
 def _at_least(

@@ -1,10 +1,11 @@
 """Transitive closure of orders, in bits: row i marks the items that i is over."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from skrank_abstain._kernels import BitArray, BoolArray, IntArray
 from skrank_abstain._kernels.compiling import jit
-from skrank_abstain._kernels.threads import map_ranges
 
 
 def ranks_of_bins(bins: IntArray, offsets: IntArray, over: BoolArray) -> IntArray:
@@ -26,44 +27,18 @@ def ranks_of_bins(bins: IntArray, offsets: IntArray, over: BoolArray) -> IntArra
 
     Notes
     -----
-    O(m^2) for the m bins that a query has items in, and O(m^3 / 64) at worst.
+    O(m^3 / 64) at worst for the m bins that a query has items in.
     """
-    sizes = np.diff(offsets)
-    new = np.diff(bins, prepend=-1) != 0
-    new[offsets[:-1][sizes > 0]] = True
-    first = np.flatnonzero(new)  # of the items of one query and one bin: a group
-    groups = np.searchsorted(first, offsets)
-    members = np.diff(first, append=bins.size)
-    above, below = np.zeros((2, first.size), dtype=np.int64)
-    data = bins[first], members, over
-    map_ranges(
-        lambda q0, q1: _ranks_range(*data, groups[q0 : q1 + 1], above, below),
-        4.0 * np.diff(groups) ** 2.0,
-    )
-    best = 1 + np.repeat(above, members)
-    worst = np.repeat(sizes, sizes) - np.repeat(below, members)
-    return np.column_stack([best, worst])
-
-
-def reduced_orders(bins: IntArray, over: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return the orders of different bins that do not follow from the others.
-
-    Parameters
-    ----------
-    bins : ndarray of shape (m,), int64
-        Ascending, each once.
-    over : ndarray of shape (n_bins, n_bins), bool
-        As in ``ranks_of_bins``.
-
-    Returns
-    -------
-    higher, lower : ndarray of shape (n_orders,), int64
-        Positions in ``bins``.
-    """
-    kept = np.zeros((bins.size, bins.size), dtype=np.bool_)
-    _reach(bins, over, kept)
-    higher, lower = np.nonzero(kept)
-    return higher, lower
+    bounds = np.empty((bins.size, 2), dtype=np.int64)
+    for start, stop in pairwise(offsets):
+        kinds, group, members = np.unique(
+            bins[start:stop], return_inverse=True, return_counts=True
+        )
+        winner, loser = np.nonzero(over[np.ix_(kinds, kinds)])
+        reach = close_orders(winner, loser, kinds.size)
+        bounds[start:stop, 0] = 1 + (members @ reach)[group]
+        bounds[start:stop, 1] = stop - start - (reach @ members)[group]
+    return bounds
 
 
 def ranks_of_orders(
@@ -122,46 +97,6 @@ def _has(reach: BitArray, i: int, j: int) -> bool:
     """Whether ``reach`` (m, n_words) has bit ``j`` in row ``i``."""
     bit = (reach[i, j >> 6] >> np.uint64(j & 63)) & np.uint64(1)
     return bool(bit)
-
-
-@jit
-def _reach(bins: IntArray, over: BoolArray, kept: BoolArray) -> BitArray:
-    """Return the closure as bits (m, n_words); set ``kept`` for irreducible orders.
-
-    The highest of the bins below one come first: the bins below these are known by
-    then. ``kept`` is (m, m), or (0, 0) to mark nothing.
-    """
-    m = bins.shape[0]
-    reach = np.zeros((m, (m + 63) >> 6), dtype=np.uint64)
-    for i in range(m):
-        for j in range(i - 1, -1, -1):
-            if over[bins[i], bins[j]] and not _has(reach, i, j):
-                for word in range((j >> 6) + 1):
-                    reach[i, word] |= reach[j, word]
-                reach[i, j >> 6] |= np.uint64(1) << np.uint64(j & 63)
-                if kept.size:
-                    kept[i, j] = True
-    return reach
-
-
-@jit
-def _ranks_range(
-    bins: IntArray,
-    members: IntArray,
-    over: BoolArray,
-    groups: IntArray,
-    above: IntArray,
-    below: IntArray,
-) -> None:
-    """Count the items above and below each group (n_groups,) of the queries."""
-    for q in range(groups.shape[0] - 1):
-        start, stop = groups[q], groups[q + 1]
-        reach = _reach(bins[start:stop], over, over[:0])
-        for i in range(stop - start):
-            for j in range(i):
-                if _has(reach, i, j):
-                    below[start + i] += members[start + j]
-                    above[start + j] += members[start + i]
 
 
 @jit

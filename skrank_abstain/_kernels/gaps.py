@@ -163,12 +163,11 @@ def rank_bounds(scores: FloatArray, offsets: IntArray, delta: float) -> IntArray
     Two pointers, O(n).
     """
     bounds = np.empty((scores.shape[0], 2), dtype=np.int64)
-    map_ranges(
-        lambda q0, q1: _bounds_range(
-            scores, offsets[q0 : q1 + 1], float(delta), bounds
-        ),
-        np.diff(offsets) * 15.0,
-    )
+
+    def bound(q0: int, q1: int) -> None:
+        _bounds_range(scores, offsets[q0 : q1 + 1], float(delta), bounds)
+
+    map_ranges(bound, np.diff(offsets) * 15.0)
     return bounds
 
 

@@ -70,15 +70,15 @@ def outcome_histogram(
     Differences that overflow count as the largest float.
     """
     unit = float(np.clip(largest, np.finfo(np.float64).tiny, _LARGEST))
-    counted = np.zeros((2, 3 * _N_BINS), dtype=np.int64)
+    counted = np.zeros((3 * _N_BINS, 2), dtype=np.int64)
 
     def add(items: Any, first: IntArray, count: IntArray) -> None:
         """Add the pairs of each item i with the ``count[i]`` from ``first[i]`` on."""
         values, ranks = scores[items], grades[items]
 
         def part(i0: int, i1: int) -> IntArray:
-            found = np.zeros((2, 3 * _N_BINS), dtype=np.int64)
-            _count_range(values, ranks, first, count, i0, i1, 1 / unit, *found)
+            found = np.zeros_like(counted)
+            _count_range(values, ranks, first, count, i0, i1, 1 / unit, found)
             return found
 
         for more in map_ranges(part, 1.3 * count + 5.0):
@@ -101,7 +101,7 @@ def outcome_histogram(
         nearest = rank - (step + 1) // 2
         first = np.searchsorted(rank % step, nearest % step)
         add(offsets[query] + rank, first, np.maximum(nearest // step + 1, 0))
-    counts, inside = counted.reshape(2, -1, 3)
+    counts, inside = counted.T.reshape(2, -1, 3)
     return _points(counts, inside, unit)
 
 
@@ -138,12 +138,12 @@ def _count_range(
     i0: int,
     i1: int,
     factor: float,
-    counts: IntArray,
-    inside: IntArray,
+    found: IntArray,
 ) -> None:
-    """Add the pairs of the items i0 to i1 to ``counts`` and ``inside`` (3 * n_bins,).
+    """Add the pairs of the items i0 to i1 to ``found`` (3 * n_bins, 2).
 
-    ``factor`` is 1 / unit.
+    The columns are number and positions, side by side in the cache. ``factor`` is
+    1 / unit.
     """
     differences = np.empty(_PIECE)
     patterns = differences.view(np.int64)
@@ -165,5 +165,5 @@ def _count_range(
                 slots[k] = 3 * max((patterns[k] >> _SHIFT) - _FIRST, 0) + 1 + order
                 patterns[k] = (patterns[k] & _INSIDE) >> _FINE
             for k in range(n):
-                counts[slots[k]] += 1
-                inside[slots[k]] += patterns[k]
+                found[slots[k], 0] += 1
+                found[slots[k], 1] += patterns[k]

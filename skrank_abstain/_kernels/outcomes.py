@@ -380,7 +380,7 @@ def _enumerate(
 
 def weigh_groups(
     values: FloatArray,
-    bins: IntArray,
+    edges: FloatArray,
     grades: IntArray,
     weights: FloatArray | None,
     offsets: IntArray,
@@ -398,13 +398,13 @@ def weigh_groups(
     ----------
     values : ndarray of shape (n,), float64
         Ascending within each query.
-    bins : ndarray of shape (n,), int64
-        Bin of each value.
+    edges : ndarray of shape (n_bins - 1,), float64
+        Between the bins; a value on an edge belongs to the upper bin.
     grades : ndarray of shape (n,), int64
     weights : ndarray of shape (n,), float64, or None
     offsets : ndarray of shape (n_queries + 1,), int64
     group : ndarray of shape (n_bins + 1, n_bins + 1), int64
-        Group of the pairs of bins (lower, higher), from 0; with the last one in place
+        Group of the pairs of bins (higher, lower), from 0; with the last one in place
         of the higher bin, that of the pairs of equal values of a bin.
     n_groups : int
     tolerance : float
@@ -427,58 +427,57 @@ def weigh_groups(
     # By bin a query takes one step for each item and bin, by pair one for each pair,
     # which is cheaper with few items per bin.
     by_bin = sizes > 4 * n_bins
-    cost = 2.0 * np.minimum(sizes * sizes, 4.0 * sizes * n_bins) + 20.0
-    mass = np.ones(values.size) if weights is None else weights
+    cost = np.minimum(sizes * sizes, 8.0 * sizes * n_bins) + 20.0
 
     def weigh(q0: int, q1: int) -> FloatArray:
         out = np.zeros((q1 - q0 if by_query else 1, n_groups, 4))
         changes = q0 + 1 + np.flatnonzero(np.diff(by_bin[q0:q1]))
         for start, stop in pairwise([q0, *changes, q1]):
+            # Arrays of a range are small enough to find memory that was used before.
+            items, here = (
+                slice(offsets[start], offsets[stop]),
+                offsets[start : stop + 1],
+            )
+            value, bins = values[items], np.searchsorted(edges, values[items], "right")
+            mass = np.ones(value.size) if weights is None else weights[items]
+            data = value, bins, grades[items], mass, here - here[0], group, tolerance
             rows = out[start - q0 : stop - q0] if by_query else out
-            here, task = offsets[start : stop + 1], (group, by_query, rows)
-            if by_bin[start]:
-                query = np.repeat(np.arange(stop - start), np.diff(here))
-                order = np.lexsort((grades[here[0] : here[-1]], query)) + here[0]
-                data = bins[order], grades[order], mass[order], here - here[0]
-                _weigh_by_grade(*data, *task)
-            else:
-                _weigh_by_pair(bins, grades, mass, here, *task)
+            (_weigh_by_bin if by_bin[start] else _weigh_by_pair)(*data, by_query, rows)
         return out
 
     parts = map_ranges(weigh, cost)
-    totals = np.concatenate([np.zeros((0, n_groups, 4)), *parts])
-    if not by_query:
-        # Added in the order of the ranges, which depend on the queries alone: sums of
-        # floats are the same for any number of threads.
-        totals = totals.sum(axis=0, keepdims=True)
-    _add_within(values, bins, grades, weights, offsets, group, tolerance, totals)
-    return totals
+    if by_query:
+        return np.concatenate([np.zeros((0, n_groups, 4)), *parts])
+    # Added in the order of the ranges, which depend on the queries alone: sums of
+    # floats are the same for any number of threads.
+    return sum(parts, np.zeros((1, n_groups, 4)))
 
 
-def _add_within(
+def _weigh_by_bin(
     values: FloatArray,
     bins: IntArray,
     grades: IntArray,
-    weights: FloatArray | None,
+    weights: FloatArray,
     offsets: IntArray,
     group: IntArray,
     tolerance: float,
+    by_query: bool,
     totals: FloatArray,
 ) -> None:
-    """Add the pairs within bins to ``totals`` (n_queries or 1, n_groups, 4)."""
+    """Add the pairs of large queries: those of two bins, and those within bins."""
     n_bins, sizes = group.shape[0] - 1, np.diff(offsets)
-    block = np.repeat(np.arange(sizes.size) * n_bins, sizes) + bins
-    new = np.diff(block, prepend=-1) != 0
-    paired = ~(new & np.append(new[1:], True)[: new.size])
-    block = block[paired]
-    starts = np.append(np.flatnonzero(new[paired]), block.size)
+    query = np.repeat(np.arange(sizes.size), sizes)
+    order = np.lexsort((grades, query))
+    data = bins[order], grades[order], weights[order], offsets, group
+    _weigh_by_grade(*data, by_query, totals)
+    block = query * n_bins + bins
+    starts = np.append(np.flatnonzero(np.diff(block, prepend=-1)), block.size)
     cuts = np.array([0.0, np.nextafter(tolerance, np.inf)])
-    data = values[paired], grades[paired], starts, cuts, tolerance
-    counts = count_outcomes(*data, None if weights is None else weights[paired])
+    counts = count_outcomes(values, grades, starts, cuts, tolerance, weights)
     query, number = np.divmod(block[starts[:-1]], n_bins)
-    query *= totals.shape[1] * (totals.shape[0] > 1)
+    query *= totals.shape[1] * by_query
     # The pairs beyond the tolerance, and the others.
-    entry = np.concatenate([query + group[number, number], query + group[number, -1]])
+    entry = np.concatenate([query + group[number, number], query + group[-1, number]])
     found = np.concatenate([counts[:, 1], counts[:, 0] - counts[:, 1]])
     rows = totals.reshape(-1, 4)
     for column in range(4):
@@ -487,31 +486,42 @@ def _add_within(
 
 @jit
 def _weigh_by_pair(
+    values: FloatArray,
     bins: IntArray,
     grades: IntArray,
     weights: FloatArray,
     offsets: IntArray,
     group: IntArray,
+    tolerance: float,
     by_query: bool,
     out: FloatArray,
 ) -> None:
-    """Add the pairs of different bins to ``out``."""
+    """Add all pairs of each query, one by one."""
+    last = group.shape[0] - 1
     for q in range(offsets.shape[0] - 1):
         lo, hi = offsets[q], offsets[q + 1]
         # Slices indexed from 0: numba need not check for negative indices.
-        theirs, their_grades, their_weights = bins[lo:hi], grades[lo:hi], weights[lo:hi]
+        theirs, their_values = bins[lo:hi], values[lo:hi]
+        their_grades, their_weights = grades[lo:hi], weights[lo:hi]
         totals = out[q if by_query else 0]
         first = 0  # of the bin
         for i in range(hi - lo):
             own, grade, weight = theirs[i], their_grades[i], their_weights[i]
             if theirs[first] != own:
                 first = i
+            places = group[own]
             for j in range(first):
-                place = group[theirs[j], own]
                 # Without a branch: which item has the higher grade is unpredictable.
                 higher = np.int64(grade > their_grades[j])
                 lower = np.int64(grade < their_grades[j])
-                totals[place, 1 + lower - higher] += weight * their_weights[j]
+                outcome = 1 + lower - higher
+                totals[places[theirs[j]], outcome] += weight * their_weights[j]
+            for j in range(first, i):
+                order = np.sign(grade - their_grades[j])
+                place, outcome = places[own], 1 - order
+                if their_values[i] - their_values[j] <= tolerance:
+                    place, outcome = group[last, own], 1 + 2 * np.abs(order)
+                totals[place, outcome] += weight * their_weights[j]
 
 
 @jit
@@ -547,7 +557,7 @@ def _weigh_by_grade(
             for high in range(n_bins):
                 if same[high] > 0.0:
                     for low in range(high):
-                        total = totals[group[low, high]]
+                        total = totals[group[high, low]]
                         total[0] += same[high] * below[low]
                         total[1] += same[high] * same[low]
                         total[2] += same[high] * above[low]

@@ -554,6 +554,7 @@ feature_names_in_
             score=items.score[rows],
             best=best[rows],
             worst=worst[rows],
+            confidence=confidence,
         )
 
     def rank_intervals(

@@ -48,7 +48,6 @@ from skrank_abstain.pairs._scores import (
     spread_rows,
     thin,
     thinned,
-    weigh_bins,
 )
 from skrank_abstain.pairs._tables import SHOWN, Table, html_of_rows, html_table, plain
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from sklearn.utils import check_consistent_length
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_positive_int
@@ -227,6 +228,43 @@ class PairDecisions(Table):
         }
         return replace(self, **kept)
 
+    def accepting(self, accepted: ArrayLike, risk: ArrayLike) -> Self:
+        """Return the pairs as another rule accepts them: a baseline of one's own.
+
+        Labels and probabilities stay. The threshold, the margin and the name of the
+        ranker, which say nothing about the other rule, are left out.
+
+        Parameters
+        ----------
+        accepted : array-like of shape (n_pairs,), bool
+        risk : array-like of shape (n_pairs,), float
+            What the rule goes by; lower is surer.
+
+        Returns
+        -------
+        decisions : PairDecisions
+
+        Raises
+        ------
+        ValueError
+            If there is not one value per pair.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skrank_abstain.pairs import PairDecisions
+        >>> left, right = np.array([[0, 0], [1, 2]])
+        >>> pairs = PairDecisions(left, right, left, left + 1, left == 0, id_="3f")
+        >>> pairs.accepting([True, False], [0.1, 0.4]).coverage
+        0.5
+        """
+        check_consistent_length(self.left, accepted, risk)
+        given = {
+            "accepted": np.asarray(accepted, bool),
+            "risk": np.asarray(risk, float),
+        }
+        return replace(self, **given, threshold=None, margin=None, id_=None)
+
     def leaving_out(self, novel: BoolArray) -> Self:
         """Return the decisions with the pairs of novel items abstained on.
 
@@ -301,10 +339,9 @@ class PairDecisions(Table):
             k = check_positive_int(deciding_top, "deciding_top")
             keep = keep & self._open_for_top(k)
         index = np.flatnonzero(keep)
-        if self.risk is not None:
-            index = index[np.argsort(-self.risk[index], kind="stable")]
-        elif self.distance is not None:
-            index = index[np.argsort(self.distance[index], kind="stable")]
+        by = self.distance if self.risk is None else -self.risk
+        if by is not None:
+            index = index[np.argsort(by[index], kind="stable")]
         if self.novel is not None:
             # The risk of novel items means nothing: the model knows no such items.
             index = index[np.argsort(~self.novel[index], kind="stable")]
@@ -337,9 +374,8 @@ class PairDecisions(Table):
                 "call predict_pairs without pairs=, and drop no pairs before "
                 "deferred(deciding_top=...)."
             )
-        strict, ahead = self.decided_order, self.label > 0
-        winner = np.where(ahead, left, right)[strict]
-        loser = np.where(ahead, right, left)[strict]
+        ordered = np.where(self.label > 0, [left, right], [right, left])
+        winner, loser = ordered[:, self.decided_order]
         best, worst = bounds_of_orders(winner, loser, query).T
         undecided = (best <= k) & (worst > k)
         return undecided[left] | undecided[right]
@@ -398,6 +434,9 @@ class Ranking(Table):
     n_same : ndarray of shape (n_items,), int64, or None
         Number of items, itself included, that people call the same as this one: they
         share best and worst, and are open if these leave more places than that.
+    confidence : float or None
+        Probability with which best and worst hold the true place of a random item;
+        None: they follow from the accepted orders.
 
     Examples
     --------
@@ -421,6 +460,7 @@ class Ranking(Table):
     best: IntArray
     worst: IntArray
     n_same: IntArray | None = field(default=None, kw_only=True)
+    confidence: float | None = field(default=None, kw_only=True)
 
     _record: ClassVar[Any] = RankedItem
 
@@ -433,9 +473,10 @@ class Ranking(Table):
 
     def __repr__(self) -> str:
         n_queries = int((self.place == 1).sum())
+        sure = "" if self.confidence is None else f", confidence={self.confidence:g}"
         return (
             f"Ranking(n_items={len(self)}, n_queries={n_queries}, "
-            f"open={int(self.open.sum())})"
+            f"open={int(self.open.sum())}{sure})"
         )
 
     @property

@@ -324,9 +324,8 @@ def _named(kinds: list[Any], labels: Any, name: str) -> dict[Any, int]:
             f"three different values, got {labels!r}."
         )
     written = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
-    meaning = dict(
-        zip(written, (-1, 1) if len(written) == 2 else (-1, 0, 1), strict=True)
-    )
+    signs = (-1, 1) if len(written) == 2 else (-1, 0, 1)
+    meaning = dict(zip(written, signs, strict=True))
     words = [k.strip().lower() if isinstance(k, str) else k for k in written]
     opposite = [-sign for sign in meaning.values()]
     if any([known.get(word) for word in words] == opposite for known in _VOCABULARIES):

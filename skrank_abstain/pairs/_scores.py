@@ -268,13 +268,13 @@ class Scores(Value):
         Only pairs with a novel item are lost. A query of novel items keeps one of them,
         so that no query is empty.
         """
-        return self if self.novel is None else self._apart(self.novel, novel=None)
+        return self if self.novel is None else self.apart(self.novel, novel=None)
 
     def of_groups(self, *groups: int) -> Self:
         """Return the sorted items, those of other groups at the end, each alone."""
         # Thresholds and totals ask for the same groups again and again.
         if groups not in self.known:
-            self.known[groups] = self._apart(~np.isin(self.group, groups))
+            self.known[groups] = self.apart(~np.isin(self.group, groups))
         return self.known[groups]
 
     @cached_property
@@ -282,7 +282,7 @@ class Scores(Value):
         """What was computed from these items, by name."""
         return {}
 
-    def _apart(self, marked: BoolArray, **given: Any) -> Self:
+    def apart(self, marked: BoolArray, **given: Any) -> Self:
         """Put each marked item into a query of its own, after all others.
 
         A query of marked items alone keeps one of them, so that none is empty.
@@ -307,8 +307,10 @@ def dense_ranks(values: FloatArray) -> IntArray:
     # Relevance is nearly always a few small integers: a table ranks them in O(n),
     # np.unique would sort all items.
     if 0 <= high - low < _MOST_RANKED:
-        place = (values - low).astype(np.int64)
-        if (place + low == values).all():
+        shifted = values - low
+        place = shifted.astype(np.int32)
+        # In place: new memory costs more than the arithmetic.
+        if (np.add(place, low, out=shifted) == values).all():
             present = np.zeros(int(high - low) + 1, dtype=np.int64)
             present[place] = 1
             return (np.cumsum(present) - 1)[place]
@@ -382,14 +384,13 @@ def thinned(scores: Scores, most: int, merged: IntArray) -> Scores:
         New grade of each grade; the sample has at least one item of each.
     """
     here = scores.ascending
-    kind = merged[here.grades]
     items = thin(here.offsets, most)
-    lost = np.bincount(kind[items], minlength=merged.max() + 1) == 0
-    first = [int(np.argmax(kind == each)) for each in np.flatnonzero(lost)]
+    lost = np.bincount(merged[here.grades[items]], minlength=merged.max() + 1) == 0
+    first = [np.argmax(merged[here.grades] == each) for each in np.flatnonzero(lost)]
     items = np.union1d(items, np.array(first, dtype=np.int64))
     query = np.searchsorted(here.offsets, items, side="right") - 1
     queries = Queries.of_sizes(np.unique(query, return_counts=True)[1])
-    return here._at(items, queries, y=kind[items])
+    return here._at(items, queries, y=merged[here.grades[items]])
 
 
 def pairs_by_grade(scores: Scores, merged: IntArray) -> FloatArray:
@@ -437,10 +438,8 @@ class GapOutcomes(NamedTuple):
 def largest_gap(scores: Scores) -> float:
     """Return the largest gap within a query; 0 for no pair."""
     here = scores.ascending
-    several = here.queries.sizes > 1
-    first, last = here.offsets[:-1][several], here.offsets[1:][several] - 1
     with np.errstate(over="ignore"):
-        spread = here.value[last] - here.value[first]
+        spread = here.value[here.offsets[1:] - 1] - here.value[here.offsets[:-1]]
     return float(spread.max(initial=0.0))
 
 
@@ -558,55 +557,6 @@ def _count_given(
     sums = np.bincount(entry, mass, shape[0] * shape[1] * 4)
     beyond = np.cumsum(sums.reshape(shape)[:, ::-1], axis=1)[:, ::-1]
     return beyond.astype(np.float64)
-
-
-def weigh_bins(
-    scores: Scores,
-    edges: FloatArray,
-    group: IntArray,
-    n_groups: int,
-    tolerance: float,
-    *,
-    by_query: bool = False,
-    weight: FloatArray | None = None,
-) -> FloatArray:
-    """Add up pairs by the group of their two bins and by outcome.
-
-    Parameters
-    ----------
-    scores : Scores
-    edges : ndarray of shape (n_bins - 1,), float64
-        Between the bins; a value on an edge belongs to the upper bin.
-    group : ndarray of shape (n_bins + 1, n_bins + 1), int
-        Group of each pair of bins (lower, higher); with the last one in place of the
-        higher bin, that of the pairs of equal values of a bin.
-    n_groups : int
-    tolerance : float
-        Closer values of a bin count as equal.
-    by_query : bool, default=False
-    weight : ndarray of shape (n_rows,), default=None
-        As in ``count_outcomes``.
-
-    Returns
-    -------
-    totals : ndarray of shape (n_queries or 1, n_groups, 4), float64
-        Higher value preferred, tied, lower value preferred, and untied pairs of equal
-        values.
-    """
-    from skrank_abstain._kernels.outcomes import weigh_groups
-
-    here = scores.ascending
-    return weigh_groups(
-        here.value,
-        np.searchsorted(edges, here.value, side="right"),
-        here.grades,
-        None if weight is None else weight[here.rows],
-        here.offsets,
-        group.astype(np.int64),
-        n_groups,
-        tolerance,
-        by_query=by_query,
-    )
 
 
 def semiorder_ranks(scores: Scores, order_from: float) -> IntArray:

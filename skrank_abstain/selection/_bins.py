@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,7 @@ from scipy.sparse import csr_array
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain.pairs import (
-    Queries,
-    Scores,
-    check_graph_size,
-    semiorder_graph,
-    weigh_bins,
-)
+from skrank_abstain.pairs import Scores, semiorder_graph
 from skrank_abstain.selection._engine import (
     Classes,
     DecisionArrays,
@@ -95,14 +88,14 @@ class BinEngine(RiskEngine):
         n = number.size + 1
         self._proba: FloatArray = np.pad(model.table_, ((0, 1), (0, 1), (0, 0)))
         self._proba[:-1, -1] = self._proba[-1, :-1] = model.table_[number, number]
-        # Without the last: no pair has two items of equal value in no bin.
-        self._upper = tuple(index[:-1] for index in np.triu_indices(n))
+        # Without the last: no pair has two items of equal value in no bin. The pairs of
+        # one higher bin stand together, so that counting them stays in the cache.
+        self._upper = tuple(index[:-1] for index in np.tril_indices(n)[::-1])
         losses = expected_losses(self._proba.reshape(-1, 3), loss).reshape(n, n, 3)
         # Tables are mirrored up to rounding; decisions must be mirrored exactly.
         lower = np.tri(n, dtype=bool)
-        losses = np.where(
-            lower[:, :, None], losses, np.swapaxes(losses, 0, 1)[:, :, ::-1]
-        )
+        mirrored = np.swapaxes(losses, 0, 1)[:, :, ::-1]
+        losses = np.where(lower[:, :, None], losses, mirrored)
         # An order always favours the higher value, which wins at least as probably as
         # the lower one.
         strict = np.full((n, n), np.inf)
@@ -153,10 +146,26 @@ class BinEngine(RiskEngine):
         # Setting and describing a threshold count the same pairs several times.
         if self not in known:
             group = np.zeros(self._risk.shape, dtype=np.int64)
-            group[self._upper] = number = np.arange(self._upper[0].size)
-            table = self._model.edges_, group, number.size, self._tolerance
-            known[self] = weigh_bins(scores, *table)[0]
+            group[self._upper[::-1]] = number = np.arange(self._upper[0].size)
+            known[self] = self._weighed(scores, group, number.size)[0]
         return np.asarray(known[self])
+
+    def _weighed(
+        self,
+        scores: Scores,
+        group: IntArray,
+        n_groups: int,
+        weight: FloatArray | None = None,
+        by_query: bool = False,
+    ) -> FloatArray:
+        """Add up pairs by the group of their two bins and by outcome."""
+        from skrank_abstain._kernels.outcomes import weigh_groups
+
+        here = scores.ascending
+        weight = None if weight is None else weight[here.rows]
+        data = here.value, self._model.edges_, here.grades, weight, here.offsets
+        table = group, n_groups, self._tolerance
+        return weigh_groups(*data, *table, by_query=by_query)
 
     def _nearness(self) -> FloatArray:
         """Return an order of the pairs of bins of equal risk, the surest first.
@@ -191,8 +200,7 @@ class BinEngine(RiskEngine):
     def _count(
         self, classes: Classes, scores: Scores, weight: FloatArray | None
     ) -> FloatArray:
-        table = self._model.edges_, classes.split, classes.tie.size, self._tolerance
-        return weigh_bins(scores, *table, by_query=True, weight=weight)
+        return self._weighed(scores, classes.split, classes.tie.size, weight, True)
 
     def _mass(self, classes: Classes, scores: Scores) -> FloatArray:
         counts, of_pair = self._pooled(scores).sum(axis=1), classes.split[self._upper]
@@ -225,13 +233,23 @@ class BinEngine(RiskEngine):
         return DecisionArrays(label, accepted, risk, proba)
 
     def _ranks(self, region: BinRegion, scores: Scores) -> IntArray:
+        from skrank_abstain._kernels.gaps import rank_bounds
+
         over, bins = self._over(region), self._model.bins(scores.value)
         found = self._ranks_across(np.tril(over, -1), bins, scores)
+        # Where the items of one query and one bin begin, and how many they are.
+        new = np.append(True, bins[1:] != bins[:-1])[: bins.size]
+        new[scores.offsets[:-1]] = True
+        offsets = np.append(np.flatnonzero(new), bins.size)
+        size = np.repeat(np.diff(offsets), np.diff(offsets))
+        beyond = float(np.nextafter(self._tolerance, np.inf))
+        within = rank_bounds(scores.value, offsets, beyond)
+        free = ~over.diagonal()[bins]
+        within[free] = np.stack([np.ones_like(size), size], axis=1)[free]
         # What follows through other bins goes by the bins, and what follows inside a
         # bin by the values: the two add up.
-        offsets, within = self._within(over, bins, scores)
         found += within - 1
-        found[:, 1] -= np.repeat(np.diff(offsets) - 1, np.diff(offsets))
+        found[:, 1] -= size - 1
         bounds = np.empty_like(found)
         bounds[scores.rows] = found
         return bounds
@@ -257,60 +275,13 @@ class BinEngine(RiskEngine):
         n_above = stop - np.searchsorted(key, place + above[bins])
         return np.stack([1 + n_above, stop - start - n_below], axis=1)
 
-    def _within(
-        self, over: BoolArray, bins: IntArray, scores: Scores
-    ) -> tuple[IntArray, IntArray]:
-        """Return where the items of one query and one bin begin, and their ranks there.
-
-        Ranks, (n_items, 2) by position, go by the orders inside the bin.
-        """
-        from skrank_abstain._kernels.gaps import rank_bounds
-
-        new = np.append(True, bins[1:] != bins[:-1])[: bins.size]
-        new[scores.offsets[:-1]] = True
-        offsets = np.append(np.flatnonzero(new), bins.size)
-        beyond = float(np.nextafter(self._tolerance, np.inf))
-        bounds = rank_bounds(scores.value, offsets, beyond)
-        free = ~over.diagonal()[bins]
-        bounds[free, 0] = 1
-        bounds[free, 1] = np.repeat(np.diff(offsets), np.diff(offsets))[free]
-        return offsets, bounds
-
     def _graph(self, region: BinRegion, scores: Scores) -> csr_array:
-        from skrank_abstain._kernels.closing import reduced_orders
-
-        over, rows = self._over(region), scores.rows
+        over = self._over(region)
         if _is_semiorder(over, over.sum(axis=1)):
             return semiorder_graph(scores, self._ranks(region, scores))
-        bins = self._model.bins(scores.value)
-        offsets, within = self._within(over, bins, scores)
-        first, sizes = offsets[:-1], np.diff(offsets)
-        starts = np.searchsorted(first, scores.offsets)
-        higher, lower = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for start, stop in pairwise(starts):
-            found = reduced_orders(bins[first[start:stop]], over)
-            higher.append(found[0] + start)
-            lower.append(found[1] + start)
-        entries = np.concatenate(higher), np.concatenate(lower)
-        ones = np.ones(entries[0].size, dtype=bool)
-        groups = csr_array((ones, entries), shape=(first.size, first.size))
-        # An order of two bins joins the last of the higher one and the first of the
-        # lower one: it follows for the items above and below these.
-        ends = within[:, 1] == np.repeat(sizes, sizes), within[:, 0] == 1
-        group = np.repeat(np.arange(first.size), sizes)
-        size = [np.bincount(group[end], minlength=first.size) for end in ends]
-        check_graph_size(int((size[0][entries[0]] * size[1][entries[1]]).sum()))
-        last, top = (
-            csr_array(
-                (np.ones(int(end.sum()), bool), (rows[end], group[end])),
-                shape=(rows.size, first.size),
-            )
-            for end in ends
-        )
-        bounds = np.empty_like(within)
-        bounds[rows] = within
-        blocks = replace(scores, queries=Queries.of_sizes(sizes))
-        return last @ groups @ top.T + semiorder_graph(blocks, bounds)
+        # Pairs that are drawn are abstained on.
+        fixed = replace(region, kappa=float(region.kappa == 1))
+        return self._graph_by_pair(fixed, scores)
 
     def _over(self, region: BinRegion) -> BoolArray:
         """Return which bin is accepted over which lower one, (n_bins, n_bins).

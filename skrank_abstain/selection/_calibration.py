@@ -103,16 +103,12 @@ def totals_by_group(
     if groups.code.size == here.n_queries:
         whole = totals(here)
         return {name: whole.times(groups.code == k) for k, name in enumerate(names)}
-    marked = replace(here, group=groups.code[here.rows])
-    # The groups of a rule go with the rows, too.
-    fitted = None if here.group is None else here.group[np.argsort(here.rows)]
+    code = groups.code[here.rows]
 
     @cache
     def of(*which: int) -> PairTotals:
-        some = marked.of_groups(*which)
-        group = None if fitted is None else fitted[some.rows]
-        found = totals(replace(some, group=group))
-        return found.of_queries(slice(here.n_queries))
+        some = here.apart(~np.isin(code, which))
+        return totals(some).of_queries(slice(here.n_queries))
 
     def between(one: int, other: int) -> PairTotals:
         return of(one) if one == other else of(one, other).less(of(one), of(other))
@@ -151,16 +147,13 @@ def totals_by_better(
     if groups.code.size == here.n_queries:
         return {}
     code, grade, query = groups.code[here.rows], here.grades, here.queries.codes
-    fitted = None if here.group is None else here.group[np.argsort(here.rows)]
     bits = np.arange(int(grade.max(initial=0)).bit_length())[:, None]
     has, above = grade >> bits & 1 == 1, grade >> bits + 1
 
     def among(marked: Any) -> PairTotals:
         bit, item = np.nonzero(marked)
         some, first = here.divided(item, above[bit, item], query[item], bit)
-        group = None if fitted is None else fitted[some.rows]
-        found = totals(replace(some, group=group))
-        return found.summed(query[first], here.queries.values)
+        return totals(some).summed(query[first], here.queries.values)
 
     kinds = range(len(names))
     high, low = ([mark & (code == k) for k in kinds] for mark in (has, ~has))
@@ -335,12 +328,11 @@ class Calibration(Value):
 
     def _of_cell(self, cell: Cell, coverage: float) -> Any:
         """Return the smallest region of a risk that accepts the coverage of a cell."""
-        engine, n_groups = self.engine, len(self.item_groups or [])
-        everywhere = np.zeros((n_groups, n_groups), dtype=np.int64)
+        engine = self.engine
 
         def accepted(region: Any) -> float:
-            regions = [CellRegion((region,), everywhere)]
-            return tally_of(engine, cell, self.items, regions, outcomes=False).mass()[0]
+            tally = tally_of(engine, cell, self.items, [region], outcomes=False)
+            return tally.mass()[0]
 
         # Where nothing is below the risk 0, all of it may be wanted.
         low, high = -1.0, engine.highest
@@ -396,7 +388,8 @@ class Calibration(Value):
                 f"groups must be two of those of fit ({listed(names)}), got {groups!r}."
             )
         one, other = sorted(map(names.index, groups))
-        return tally_of(engine, Cell(one, other, 0), items, [region]).totals(qid)
+        cell = Cell(one, other, 0)
+        return tally_of(engine, cell, items, [region.at(cell)]).totals(qid)
 
     @property
     def is_graded(self) -> bool:

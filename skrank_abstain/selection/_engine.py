@@ -25,7 +25,9 @@ from skrank_abstain.pairs import (
     PairDecisions,
     Queries,
     Scores,
+    bounds_of_orders,
     by_query,
+    check_graph_size,
     check_output_size,
 )
 from skrank_abstain.selection._tally import Tally
@@ -74,17 +76,12 @@ class RowPairs(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        values: FloatArray,
-        left: IntArray,
-        right: IntArray,
-        keys: Keys = None,
-        group: IntArray | None = None,
+        cls, values: FloatArray, left: IntArray, right: IntArray, *more: Any
     ) -> Self:
-        """Compare the values of the rows."""
+        """Compare the values of the rows; ``more`` are keys and group, in turn."""
         # An infinite difference of huge scores still has the right sign.
         with np.errstate(over="ignore"):
-            return cls(left, right, values[left] - values[right], keys, group)
+            return cls(left, right, values[left] - values[right], *more)
 
 
 @dataclass(frozen=True)
@@ -359,7 +356,7 @@ class RiskEngine(ABC):
         """
         here = scores.ascending
         if isinstance(region, CellRegion):
-            return self._graph_of_cells(region, here)
+            return self._graph_by_pair(region, here)
         return self._graph(region, here.sound)
 
     @abstractmethod
@@ -400,8 +397,9 @@ class RiskEngine(ABC):
     ) -> Tally:
         if isinstance(regions[0], CellRegion):
             n_groups = len(regions[0].of_cell)
+            how: Any = {"weight": weight, "outcomes": outcomes}
             parts = [
-                tally_of(self, cell, scores, regions, weight=weight, outcomes=outcomes)
+                tally_of(self, cell, scores, [each.at(cell) for each in regions], **how)
                 for cell in cells_of(scores, n_groups)
             ]
             return Tally(
@@ -466,53 +464,39 @@ class RiskEngine(ABC):
         return by_query(scores, settle, max(1, _PAIRS_DRAWN // largest))[0]
 
     def _ranks_of_cells(self, region: CellRegion, scores: Scores) -> IntArray:
-        from skrank_abstain._kernels.closing import ranks_of_orders
+        orders = [np.empty((2, 0), np.int64), *self._orders(region, scores)]
+        winner, loser = scores.rows[np.concatenate(orders, axis=1)]
+        query = np.empty_like(scores.rows)
+        query[scores.rows] = scores.queries.codes
+        return bounds_of_orders(winner, loser, query)
 
-        none = np.empty(0, np.int64)
-        orders = [(none, none), *self._orders(region, scores)]
-        counts = [winner.size for winner, _ in orders[1:]]
-        winner, loser = map(np.concatenate, zip(*orders, strict=True))
-        starts = np.append(0, np.cumsum(counts))
-        bounds = np.empty((scores.value.size, 2), dtype=np.int64)
-        bounds[scores.rows] = ranks_of_orders(winner, loser, starts, scores.offsets)
-        return bounds
-
-    def _graph_of_cells(self, region: CellRegion, scores: Scores) -> csr_array:
+    def _graph_by_pair(self, region: Any, scores: Scores) -> csr_array:
         from skrank_abstain._kernels.closing import close_orders
 
         entries = [np.empty((2, 0), dtype=np.int64)]
-        for start, stop, (winner, loser) in zip(
-            scores.offsets,
-            scores.offsets[1:],
-            self._orders(region, scores),
-            strict=False,
-        ):
+        each = zip(self._orders(region, scores), pairwise(scores.offsets), strict=True)
+        for orders, (start, stop) in each:
+            winner, loser = orders - start
             over = close_orders(winner, loser, int(stop - start)).astype(np.float32)
             # What follows through a third item is left out.
             direct = np.stack(np.nonzero((over > 0) & (over @ over == 0)))
             entries.append(direct + start)
         rows: Any = scores.rows
         higher, lower = rows[np.concatenate(entries, axis=1)]
+        check_graph_size(higher.size)
         ones, n_items = np.ones(higher.size, dtype=bool), rows.size
         return csr_array((ones, (higher, lower)), shape=(n_items, n_items))
 
-    def _orders(
-        self, region: CellRegion, scores: Scores
-    ) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the accepted orders of each query as positions within it."""
-        most, group = int(scores.pair_counts.max(initial=0)), scores.group
+    def _orders(self, region: Any, scores: Scores) -> Iterator[IntArray]:
+        """Yield winners and losers of the accepted orders, query by query."""
+        most = int(scores.pair_counts.max(initial=0))
         check_output_size(most, _BYTES, remedy=PAIRS_OF_ONE_QUERY)
-        for start, stop in zip(scores.offsets, scores.offsets[1:], strict=False):
-            one, other = np.triu_indices(int(stop - start), 1)
-            values, here = scores.value[start:stop], slice(start, stop)
-            own = None if group is None else group[here]
-            made = self.decide(
-                region, values, RowPairs.of(values, one, other, group=own)
-            )
-            ordered = made.accepted & (made.label != 0)
-            first = made.label > 0
-            winner, loser = np.where(first, one, other), np.where(first, other, one)
-            yield winner[ordered], loser[ordered]
+        for start, stop in pairwise(scores.offsets):
+            both = start + np.stack(np.triu_indices(int(stop - start), 1))
+            pairs = RowPairs.of(scores.value, *both, None, scores.group)
+            made = self.decide(region, scores.value, pairs)
+            ordered = np.where(made.label > 0, both, both[::-1])
+            yield ordered[:, made.accepted & (made.label != 0)]
 
 
 def tally_of(
@@ -527,11 +511,10 @@ def tally_of(
     Those of both groups together less those within each: no pair is formed.
     """
     here, (one, other, _) = scores.ascending, cell
-    own = [region.at(cell) for region in regions]
-    both = engine.tally(here.of_groups(*{one, other}), own, **options)
+    both = engine.tally(here.of_groups(*{one, other}), regions, **options)
     counts = both.counts[: here.n_queries]
     for each in (one, other) if one != other else ():
-        within = engine.tally(here.of_groups(each), own, **options)
+        within = engine.tally(here.of_groups(each), regions, **options)
         counts = counts - within.counts[: here.n_queries]
     return replace(both, counts=counts)
 

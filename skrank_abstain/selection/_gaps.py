@@ -500,7 +500,10 @@ class GapEngine(RiskEngine):
 
     def surest(self, scores: Scores, rank: int) -> GapRegion:
         # Counting finds the order statistic, O(n log n) for n items.
-        if self._is_of_equal_scores(rank, scores):
+        # Equal scores in a zone of ties are the surest ties, on the curve.
+        if self._curve.crossing == 0 and (
+            rank > scores.n_pairs - count_within(scores, [self._tolerance])[0]
+        ):
             return self.below(self.highest)
         cuts = cuts_at_rank(self._curve, scores, rank)
         return self._region(cuts.risk, *self._ends(cuts))
@@ -521,12 +524,8 @@ class GapEngine(RiskEngine):
         for first in range(0, n_pairs, _BLOCK):
             block = slice(first, first + _BLOCK)
             gap = np.abs(difference[block])
-            given: object = self._model.proba_at_gap(gap)
-            if not (
-                isinstance(given, np.ndarray)
-                and given.dtype.kind == "f"
-                and given.shape == (gap.size, 3)
-            ):
+            given = np.asarray(self._model.proba_at_gap(gap))
+            if given.dtype.kind != "f" or given.shape != (gap.size, 3):
                 # Other shapes might be broadcast; this check names the model.
                 given = self._model.checked_proba_at_gap(gap)
             proba[block] = given
@@ -546,12 +545,9 @@ class GapEngine(RiskEngine):
         pieces = [region.pieces() for region in regions]
         # A class reaches from its cut to the next one.
         cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
-        at = [
-            np.searchsorted(starts, cuts, side="right") - 1 for starts, _, _ in pieces
-        ]
-        found = zip(pieces, at, strict=True)
-        accepted = np.stack([weight[place] for (_, weight, _), place in found])
-        return Classes(cuts, accepted, pieces[0][2][at[0]])
+        at = [np.searchsorted(each[0], cuts, side="right") - 1 for each in pieces]
+        accepted = [each[1][k] for each, k in zip(pieces, at, strict=True)]
+        return Classes(cuts, np.stack(accepted), pieces[0][2][at[0]])
 
     def _count(
         self, classes: Classes, scores: Scores, weight: FloatArray | None
@@ -601,10 +597,3 @@ class GapEngine(RiskEngine):
         last = _below(cuts.inner_end - 2 * tolerance)
         inner = min(self._curve.inner_cut(cuts.risk), last)
         return max(inner, cuts.inner), cuts.gap
-
-    def _is_of_equal_scores(self, rank: int, scores: Scores) -> bool:
-        """Whether the pair of this rank has equal scores and no zone of ties around."""
-        if self._curve.crossing > 0:
-            return False  # equal scores are the surest ties, on the curve
-        n_equal = int(count_within(scores, [self._tolerance])[0])
-        return rank > scores.n_pairs - n_equal

@@ -7,7 +7,7 @@ import numpy as np
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain.concentration import check_chance
-from skrank_abstain.pairs import Scores, by_query
+from skrank_abstain.pairs import Scores, by_query, rows_by_place
 
 #: Margins that are tried, as shares of the size of a query.
 LEVELS = np.arange(257) / 256
@@ -36,10 +36,9 @@ def own_places(items: Scores) -> IntArray:
 
     By position, as in `middle_places`.
     """
-    query = items.queries.codes
-    by_place = np.lexsort((items.rows, -items.value, query))
-    own = np.empty_like(query)
-    own[by_place] = 1 + np.arange(query.size) - items.offsets[query]
+    by_place, place = rows_by_place(items.value, items.queries)
+    own = np.empty_like(place)
+    own[by_place] = place
     return own
 
 
@@ -89,15 +88,12 @@ def place_results(places: IntArray, items: Scores) -> tuple[FloatArray, FloatArr
     """
     best, worst = places[items.rows].T
     first, last = true_places(items.grades, items.offsets).T
-    size = items.queries.sizes
-    query = np.repeat(np.arange(size.size), size)
+    size, query = items.queries.sizes, items.queries.codes
     holds = (best <= last) & (worst >= first)
     width = (worst - best + 1) / size[query]
     total = np.where(size > 1, size, np.nan)
-    return (
-        np.bincount(query, holds, size.size) / total,
-        np.bincount(query, width, size.size) / total,
-    )
+    held, wide = (np.bincount(query, each, size.size) for each in (holds, width))
+    return held / total, wide / total
 
 
 def first_place_results(worst: IntArray, items: Scores, k: int) -> tuple[Any, Any]:
@@ -116,7 +112,7 @@ def first_place_results(worst: IntArray, items: Scores, k: int) -> tuple[Any, An
         Numbers of items; 0 for a query of at most k items.
     """
     first, size = true_places(items.grades, items.offsets)[:, 0], items.queries.sizes
-    query = np.repeat(np.arange(size.size), size)
+    query = items.queries.codes
     decided = 1.0 * ((worst[items.rows] <= k) & (size[query] > k))
     right = np.bincount(query, decided * (first <= k), size.size)
     return right, np.bincount(query, decided, size.size)

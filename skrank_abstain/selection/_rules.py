@@ -3,7 +3,6 @@
 A promise about new queries weighs each query alike, or each pair.
 """
 
-import math
 from dataclasses import KW_ONLY, dataclass
 from typing import TypeAlias
 
@@ -568,9 +567,7 @@ def most_pairs(calibration: Calibration, largest_query: int | None) -> float | N
                 "weighting must be 'queries' for comparisons, got 'pairs': new "
                 "comparisons come one by one, and nothing says how many a query has."
             )
-        # n items have n (n - 1) / 2 pairs.
-        largest = (1 + math.isqrt(1 + 8 * int(items.pair_counts.max(initial=0)))) // 2
-        check_largest_query(largest, largest_query)
+        check_largest_query(int(items.queries.sizes.max()), largest_query)
     return largest_query * (largest_query - 1) / 2
 
 

@@ -220,9 +220,7 @@ def fit_maximum_likelihood(link: Link, pairs: GapOutcomes) -> tuple[float, float
     largest = float(pairs.gap.max())
     if largest == 0:
         n_pairs, n_unlike = float(pairs.weight.sum()), n_pairs_of(pairs, -1, 1)
-        if n_unlike:
-            warn_of_disagreement(largest)
-        else:
+        if not n_unlike:
             _warn_no_optimum()
         return 1.0, link.from_tie_rate(n_pairs, n_unlike or 0.5)
     # The root mean square, relative to the largest: the squares must not overflow.

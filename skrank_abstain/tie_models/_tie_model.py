@@ -141,9 +141,8 @@ class TieModel(Saved, BaseEstimator, ABC):
     ) -> FloatArray:
         """Call ``fit_transform`` and check that it returns one number per item."""
         name = f"what {type(self).__name__}.fit_transform returns"
-        return check_numbers(
-            self.fit_transform(scores, y, queries, X), name, scores.size
-        )
+        values = self.fit_transform(scores, y, queries, X)
+        return check_numbers(values, name, scores.size)
 
     def checked_transform(
         self, scores: FloatArray, queries: Queries, X: Any
@@ -231,9 +230,12 @@ class DifferenceModel(TieModel):
         """
 
     def fit_items(self, items: Scores) -> Self:
+        largest = largest_gap(items)
+        if not largest:
+            warn_of_disagreement(largest)
         self.fit_outcomes(gap_outcomes(items))
         self.n_pairs_ = items.n_pairs
-        self.check_probabilities(largest_gap(items))
+        self.check_probabilities(largest)
         return self
 
     def check_probabilities(self, largest: float) -> None:

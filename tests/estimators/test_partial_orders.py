@@ -221,7 +221,7 @@ def test_a_ranking_reads_from_top_to_bottom(priced):
 def test_entries_of_the_graph_are_counted_before_they_are_made(priced, monkeypatch):
     ranker, X, qid = priced
     counted = []
-    for room in ("selection._bins", "pairs._scores"):
+    for room in ("selection._engine", "pairs._scores"):
         name = f"skrank_abstain.{room}.check_graph_size"
         monkeypatch.setattr(name, counted.append)
     for cost in (0.2, 0.4, 0.55):

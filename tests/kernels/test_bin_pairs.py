@@ -10,8 +10,9 @@ from skrank_abstain._kernels import threads as _threads
 from skrank_abstain._kernels.outcomes import weigh_groups
 
 
-def reference(values, bins, grades, weights, offsets, group, n_groups, tolerance):
+def reference(values, edges, grades, weights, offsets, group, n_groups, tolerance):
     """Sum pair by pair from the definition."""
+    bins = (values[:, None] >= edges).sum(axis=1)
     weights = np.ones(values.size) if weights is None else weights
     totals = np.zeros((offsets.size - 1, n_groups, 4))
     for q in range(offsets.size - 1):
@@ -20,7 +21,7 @@ def reference(values, bins, grades, weights, offsets, group, n_groups, tolerance
                 low, high = (j, i) if values[j] <= values[i] else (i, j)
                 same = bins[i] == bins[j] and values[high] - values[low] <= tolerance
                 # The pairs of equal values of a bin come last.
-                place = group[bins[low], -1 if same else bins[high]]
+                place = group[-1 if same else bins[high], bins[low]]
                 order = np.sign(grades[high] - grades[low])
                 column = 3 if order and same else 1 - order
                 totals[q, place, column] += weights[i] * weights[j]
@@ -41,7 +42,7 @@ def celled(draw):
     n_groups = draw(st.integers(1, 3))
     return (
         values,
-        values.astype(np.int64),
+        np.arange(1.0, n_bins),
         rng.integers(0, n_grades, n),
         draw(st.sampled_from([None, rng.integers(0, 4, n).astype(float)])),
         np.concatenate([[0], np.cumsum(sizes)]),
@@ -64,11 +65,11 @@ def test_totals_are_those_of_every_pair(case):
 
 def test_threads_do_not_matter(monkeypatch):
     scores, grades, offsets = random_queries(50, 40, None)
-    bins = np.clip(scores.astype(np.int64), 0, 5)
-    weights = np.random.default_rng(0).random(bins.size)
+    edges = np.arange(1.0, 6.0)
+    weights = np.random.default_rng(0).random(scores.size)
     group = np.arange(49).reshape(7, 7)
     monkeypatch.setattr(_threads, "MIN_COST", 100.0)
-    data = scores, bins, grades, weights, offsets, group, 49, 0.0
+    data = scores, edges, grades, weights, offsets, group, 49, 0.0
     monkeypatch.setattr(_threads, "n_threads", lambda: 8)
     eight = weigh_groups(*data, by_query=False)
     monkeypatch.setattr(_threads, "n_threads", lambda: 1)

@@ -7,7 +7,6 @@ from skrank_abstain._kernels.closing import (
     close_orders,
     ranks_of_bins,
     ranks_of_orders,
-    reduced_orders,
 )
 
 
@@ -27,16 +26,6 @@ def test_ranks_of_bins_are_those_of_the_closure(seed, n_bins, share):
     found = ranks_of_bins(bins, offsets, over)
     assert found.dtype == np.int64
     np.testing.assert_array_equal(found, reference.rank_bounds(above, query))
-
-
-@given(st.integers(0, 2**32), st.integers(1, 100), st.floats(0, 1))
-def test_reduced_orders_do_not_follow_from_others(seed, n_bins, share):
-    rng = np.random.default_rng(seed)
-    over = lower(rng, n_bins, share)
-    bins = np.flatnonzero(rng.random(n_bins) < 0.8)
-    above = np.argwhere(over[np.ix_(bins, bins)])
-    found = zip(*map(np.ndarray.tolist, reduced_orders(bins, over)), strict=True)
-    assert set(found) == reference.reduction(bins.size, above)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 90), st.floats(0, 1), st.booleans())

@@ -40,7 +40,8 @@ grades = np.arange(raw.size) % 40
 offsets = np.array([0, 5, raw.size])
 scores, rows = sort_within_queries(raw, np.arange(raw.size), offsets)
 left, right, differences = fill_pairs(raw, np.arange(raw.size), offsets)
-bins, tables = np.searchsorted([0.5, 1.2], scores, side="right"), np.ones((4, 4, 3))
+edges, tables = np.array([0.5, 1.2]), np.ones((4, 4, 3))
+bins = np.searchsorted(edges, scores, side="right")
 group = np.arange(16).reshape(4, 4)
 settled = [*np.empty((2, 3), dtype=np.int64), np.empty(3), np.empty((3, 3))]
 settle_bins(left[:3], right[:3], differences, bins, 0.0, group, group, tables[..., 0],
@@ -52,7 +53,7 @@ results = [
     count_outcomes(scores, grades, offsets, np.linspace(0, 3, 50)),
     differences_between(scores, offsets, 0.5, 2.0),
     count_outcomes(scores, grades, offsets, np.array([0.5]), 0.0, np.ones(raw.size)),
-    weigh_groups(scores, bins, grades, None, offsets, group, 16, 0.0, by_query=True),
+    weigh_groups(scores, edges, grades, None, offsets, group, 16, 0.0, by_query=True),
     *settled,
     rank_bounds(scores, offsets, 1.0),
     ranks_of_bins(grades[:5], np.array([0, 2, 5]), np.tri(40, k=-1, dtype=bool)),

@@ -80,6 +80,18 @@ def test_what_a_rule_does_not_know_is_left_out():
     assert bare.take([3]).risk is None
 
 
+def test_pairs_accepted_by_another_rule_say_nothing_of_the_ranker():
+    own = decisions([3.0, 1.0, 2.0])
+    own = replace(own, id_="3f", threshold=np.ones(3), margin=np.zeros(3))
+    other = own.accepting([True, False, False], risk=[0.1, 0.4, 0.9])
+    assert other.reason.tolist() == ["decided", *["risk above the threshold"] * 2]
+    assert not {"id_", "threshold", "margin"} & other.to_dicts()[0].keys()
+    assert other.risk.tolist() == [0.1, 0.4, 0.9]
+    np.testing.assert_array_equal(other.label, own.label)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        own.accepting([True], [0.1])
+
+
 def test_near_pairs_are_deferred_first_where_there_is_no_risk():
     distance = np.array([3.0, 1.0, 2.0, 1.0, 0.5, 4.0])
     near = without_risk(distance=distance)

@@ -1,5 +1,5 @@
 import json
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,8 @@ def test_an_item_is_open_where_its_ranks_differ():
     assert some.open.tolist() == [False, True, True]
     assert len(some) == 3
     assert repr(some) == "Ranking(n_items=3, n_queries=1, open=2)"
+    held = replace(some, confidence=0.9)
+    assert repr(held) == "Ranking(n_items=3, n_queries=1, open=2, confidence=0.9)"
 
 
 def test_iterating_yields_python_values_item_by_item():

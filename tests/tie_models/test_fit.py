@@ -251,7 +251,8 @@ def test_margin_from_the_tie_rate(oracles):
         y[: 2 * untied : 2] = 1
         qid = np.repeat(np.arange(n_pairs), 2)
         model = ThurstoneMosteller(calibration="counts", margin="tie_rate")
-        model.fit(np.zeros(y.size), y, qid=qid)
+        with pytest.warns(UserWarning, match="same score, in each calibration query"):
+            model.fit(np.zeros(y.size), y, qid=qid)
         assert model.scale_ == 1
         assert model.epsilon_ == pytest.approx(case["eps_tm_matched"], rel=1e-12)
         # What it is named after: equal scores tie as often as counted.
