@@ -44,7 +44,7 @@ Estimator = TypeVar("Estimator")
 
 _METHODS = ("decision_function", "predict_proba", "predict")
 #: With a higher probability of leaves of equal sizes by chance nothing is said.
-_BY_CHANCE = 1e-4
+_BY_CHANCE = 0.01
 
 
 class FrozenModel:
@@ -383,7 +383,7 @@ def naming_texts(model: Any, X: Any) -> Iterator[None]:
 
 
 def _raw_scores(model: Any, X: Any, queries: Queries | None) -> Any:
-    model, X = _at_the_end(resolve_model(model), X)
+    model, X = _at_the_end(model, X)
     if requests_queries(model):
         queries = check_queries(model, queries)
         return model.predict(X, qid=queries.codes)
@@ -392,7 +392,7 @@ def _raw_scores(model: Any, X: Any, queries: Queries | None) -> Any:
 
 def _at_the_end(model: Any, X: Any) -> tuple[Any, Any]:
     """Return the model that ends searches and pipelines, and X as it gets it."""
-    model = unwrap(model)
+    model = unwrap(resolve_model(model))
     if hasattr(model, "best_estimator_"):  # a search does not check columns
         return _at_the_end(model.best_estimator_, X)
     if isinstance(model, Pipeline):
@@ -429,7 +429,7 @@ def trained_on(model: Any, X: Any) -> bool:
     Notes
     -----
     True if each leaf holds as many rows of X as trained it. Independent rows, as many,
-    do so with a probability of at most 1e-4: that of the counts n_k is multinomial,
+    do so with a probability of at most .01: that of the counts n_k is multinomial,
     and largest where row shares are n_k / n. Trees so small that this is more likely
     tell nothing.
     """

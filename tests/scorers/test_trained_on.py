@@ -87,3 +87,16 @@ def test_new_rows_raise_no_alarm(options):
         new = make_ranking(40, n_items=13, random_state=1000 + seed).data
         assert not trained_on(model, new)
         assert not trained_on(model, new[:260])
+
+
+def test_few_rows_have_small_trees():
+    # 12 queries of 8 items: three to five leaves of some 20 rows.
+    few = make_ranking(12, n_items=8, random_state=0)
+    model = make_ranker("lightgbm", num_leaves=31, min_child_samples=20)
+    model.fit(few.data, few.target, group=np.full(12, 8))
+    assert trained_on(model, few.data[::-1])
+    alarms = [
+        trained_on(model, make_ranking(12, n_items=8, random_state=seed).data)
+        for seed in range(1, 301)
+    ]
+    assert sum(alarms) <= 6  # at most one in a hundred, and two standard errors
