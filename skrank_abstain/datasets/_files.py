@@ -450,6 +450,11 @@ def save_trec(
     q1 Q0 a 3 0.5 ours
     """
     if not isinstance(ranking, Ranking):
+        if np.ndim(ranking) != 1:
+            raise ValueError(
+                "ranking must be what ranking() returned, or a score for each item,"
+                f" after the path: save_trec(path, ranking), got {shown(ranking)}."
+            )
         score = check_numbers(ranking, "ranking")
         queries = group_queries(qid, score.size)
         names: Any = check_item_id(item_id, queries)
@@ -457,6 +462,11 @@ def save_trec(
         names = rows if names is None else names[rows]
         qid = queries.values[queries.codes[rows]]
         ranking = Ranking(qid, names, place, score[rows], place, place)
+    elif qid is not None or item_id is not None:
+        raise ValueError(
+            "qid and item_id must be left out with a ranking, which has its own: pass "
+            "them to ranking()."
+        )
     starts = np.flatnonzero(ranking.place == 1)
     parts = [_falling(part) for part in np.split(ranking.score, starts[1:])]
     columns = {"qid": ranking.qid, "item_id": ranking.item_id, "tag": np.array([tag])}

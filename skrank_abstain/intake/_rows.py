@@ -26,6 +26,7 @@ from skrank_abstain._validation import (
     is_scalar,
     listed,
     names_of_columns,
+    refuse_lazy,
     select_columns,
     shown,
 )
@@ -102,17 +103,27 @@ def take_rows(
     ``n_features_in_`` and ``feature_names_in_``.
     """
     check_row_order(X, qid=qid)
-    none = not X if isinstance(X, list) else getattr(X, "shape", None) == (0, 0)
-    if none and not reset:  # a request without items
-        X = np.empty((0, estimator.n_features_in_))
-    else:
-        X = check_columns(estimator, X, reset=reset)
-    n_items = _num_samples(X)
     if qid_col is not None and qid is not None:
         raise ValueError(
             f"qid must not be given when qid_col={qid_col!r} names a column of X; "
             "use one of the two."
         )
+    none = not X if isinstance(X, list) else getattr(X, "shape", None) == (0, 0)
+    if none and not reset:  # a request without items
+        taken = sum(column is not None for column in (qid_col, groups))
+        X = np.empty((0, estimator.n_features_in_ - taken))
+        return Rows(
+            X, group_queries(None, 0), True, None if groups is None else X[:, 0]
+        )
+    refuse_lazy(X, "X")
+    names = None if reset else names_of_columns(X)
+    if names is not None and isinstance(qid_col, str) and qid_col not in names:
+        raise ValueError(
+            f"qid_col must name a column of X, got {qid_col!r}; X has {listed(names)}. "
+            f"A request of one query takes any value: X.assign({qid_col}=0)."
+        )
+    X = check_columns(estimator, X, reset=reset)
+    n_items = _num_samples(X)
     X, (column, group) = take_columns(X, qid_col=qid_col, groups=groups)
     qid = qid if qid_col is None else column
     return Rows(X, group_queries(qid, n_items), qid is not None, group)

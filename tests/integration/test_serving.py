@@ -121,7 +121,7 @@ assert compiled() == before, compiled()
     [
         ("bradley_terry", "accept", "settle_pairs"),
         ("graded_relevance", "randomize", "_sort_range"),
-        (OwnTable(), "accept", "_reach"),  # no semiorder: ranks follow from others
+        (OwnTable(), "accept", "_close"),  # no semiorder: ranks follow from others
     ],
 )
 def test_after_the_warm_up_of_the_docs_nothing_compiles(
