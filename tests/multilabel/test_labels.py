@@ -30,6 +30,7 @@ from skrank_abstain.displays import (
 )
 from skrank_abstain.metrics import (
     accuracy_at_coverage,
+    compare,
     coverage_at_risk,
     neg_aurc_scorer,
     selective_utility,
@@ -488,3 +489,18 @@ def test_a_price_promises_no_coverage():
     ranker = SelectiveMultilabelRanker(model, coverage_guarantee="hierarchical")
     with pytest.raises(ValueError, match="coverage_guarantee must be None for at_cost"):
         ranker.set_params(random_state=0).fit(*data).at_cost(0.2)
+
+
+def test_rankers_with_labels_in_other_orders_are_compared_by_name(data):
+    X, y = data
+    one, two = (
+        SelectiveMultilabelRanker(LinearMultilabelRanker(alpha=alpha), random_state=0)
+        for alpha in (0.01, 10.0)
+    )
+    one.fit(X[:350], y[:350])
+    new = X[350:], y[350:]
+    want = compare(one, two.fit(X[:350], y[:350]), *new).to_frame()
+    moved = compare(one, two.fit(X[:350], y[:350][MOVED]), *new).to_frame()
+    assert want["b"][0] != want["a"][0]
+    # The optimiser may stop a rounding away.
+    assert np.allclose(moved[["a", "b"]], want[["a", "b"]], atol=1e-3)
