@@ -577,11 +577,11 @@ def select_columns(X: Any, names: list[Any]) -> Any:
 def check_row_order(X: Any, **others: Any) -> None:
     """Refuse values in another order than the rows of X, if labels show it.
 
-    Raises ValueError for pandas objects (``others``, by the name of the parameter) that
-    share labels of the index with X, or with each other if X has none, at different
-    positions, and for the name of a column of X as ``qid``, which would be one query of
-    all rows. Otherwise rows correspond by position: labels that differ altogether do
-    not tell which row is which.
+    Raises ValueError for pandas objects (``others``, by the name of the parameter)
+    whose index is unlike that of X, or of the first of them if X has none, and for the
+    name of a column of X as ``qid``, which would be one query of all rows. A RangeIndex
+    counts only where the two share labels at different positions; without an index,
+    rows correspond by position.
     """
     qid = others.get("qid")
     if isinstance(qid, str) and qid in (names_of_columns(X) or ()):
@@ -598,14 +598,17 @@ def check_row_order(X: Any, **others: Any) -> None:
         alike = len(index) == len(known) and index.nlevels == known.nlevels
         if not alike or index.equals(known):
             continue
-        moved = index[index.to_numpy() != known.to_numpy()]
-        moved = moved[moved.isin(known)]
-        if len(moved):
+        unlike = index.to_numpy() != known.to_numpy()
+        moved = index[unlike]
+        # Whoever resets an index, or never had one, has a RangeIndex.
+        default = "RangeIndex" in (type(index).__name__, type(known).__name__)
+        if moved.isin(known).any() or not default:
             raise ValueError(
                 f"{name} must have its rows in the order of {first}, got {len(moved)} "
-                f"labels of {first}'s index at other positions, as {moved[0]!r}. Pass "
-                f"{name}.loc[{first}.index] if both have the same rows, or "
-                f"{name}.to_numpy() where the positions are right."
+                f"labels of the index unlike {first}'s, as {moved[0]!r} where {first} "
+                f"has {known[unlike][0]!r}. Pass {name}.loc[{first}.index] if both "
+                f"have the same rows, or {name}.to_numpy() where the positions are "
+                "right."
             )
 
 
