@@ -214,7 +214,12 @@ def check_vector(
         array = array[:, 0]
     if array.ndim != 1:
         got = f"shape {array.shape}" if array.ndim else shown(values)
-        raise ValueError(f"{name} must be a 1d array, got {got}.")
+        labels = (
+            " For several labels of a row use multilabel.SelectiveMultilabelRanker, or "
+            "this ranker on the items of multilabel.to_items."
+        )
+        several = labels if name == "y" and array.ndim == 2 else ""
+        raise ValueError(f"{name} must be a 1d array, got {got}.{several}")
     if n_values is not None and array.size != n_values:
         asked = f"X has {n_values} rows" if unit == "item" else f"{n_values} {unit}s"
         raise ValueError(
