@@ -34,6 +34,7 @@ _NAMED_LOSSES = {
     "zero_one": ZERO_ONE_LOSS,
 }
 _LOSS_NAMES = ", ".join(map(repr, _NAMED_LOSSES))
+_LABELS = " For several labels use multilabel.SelectiveMultilabelRanker or to_items."
 #: Most characters of a repr, and most values of a collection, in a message.
 _LONGEST = 120
 _MOST = 10
@@ -214,12 +215,8 @@ def check_vector(
         array = array[:, 0]
     if array.ndim != 1:
         got = f"shape {array.shape}" if array.ndim else shown(values)
-        labels = (
-            " For several labels of a row use multilabel.SelectiveMultilabelRanker, or "
-            "this ranker on the items of multilabel.to_items."
-        )
-        several = labels if name == "y" and array.ndim == 2 else ""
-        raise ValueError(f"{name} must be a 1d array, got {got}.{several}")
+        several = name == "y" and array.ndim == 2
+        raise ValueError(f"{name} must be a 1d array, got {got}.{several * _LABELS}")
     if n_values is not None and array.size != n_values:
         asked = f"X has {n_values} rows" if unit == "item" else f"{n_values} {unit}s"
         raise ValueError(
@@ -610,10 +607,9 @@ def check_row_order(X: Any, **others: Any) -> None:
         if moved.isin(known).any() or not default:
             raise ValueError(
                 f"{name} must have its rows in the order of {first}, got {len(moved)} "
-                f"labels of the index unlike {first}'s, as {moved[0]!r} where {first} "
-                f"has {known[unlike][0]!r}. Pass {name}.loc[{first}.index] if both "
-                f"have the same rows, or {name}.to_numpy() where the positions are "
-                "right."
+                f"labels of the index unlike {first}'s, as {moved[0]!r} for "
+                f"{known[unlike][0]!r}. Pass {name}.loc[{first}.index] if both have "
+                f"the same rows, or {name}.to_numpy() where positions are right."
             )
 
 

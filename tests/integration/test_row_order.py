@@ -119,7 +119,7 @@ def test_labels_of_samples_too():
     ):
         with pytest.raises(ValueError, match=r"^y must have its rows in the order"):
             method(X, turned(LABELS))
-        with pytest.raises(ValueError, match="as 'row 352' where X has 'row 0'"):
+        with pytest.raises(ValueError, match="as 'row 352' for 'row 0'"):
             method(X[:352], LABELS[352:])
 
 
