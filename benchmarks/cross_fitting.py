@@ -150,7 +150,7 @@ def measured(
     row: dict[str, Any] = {"seconds": time.process_time() - start}
     ranker = fitted
     if qid is None:
-        new, ranker = tuple(fitted.to_items(*new[:2])), fitted.selective_ranker_
+        new, ranker = fitted.to_items(*new[:2])[:3], fitted.selective_ranker_
     row["off"] = [
         ranker.at_coverage(c).evaluate(*new[:2], qid=new[2]).coverage - c
         for c in COVERAGES

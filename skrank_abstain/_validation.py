@@ -34,6 +34,7 @@ _NAMED_LOSSES = {
     "zero_one": ZERO_ONE_LOSS,
 }
 _LOSS_NAMES = ", ".join(map(repr, _NAMED_LOSSES))
+_LABELS = " For several labels use multilabel.SelectiveMultilabelRanker or to_items."
 #: Most characters of a repr, and most values of a collection, in a message.
 _LONGEST = 120
 _MOST = 10
@@ -214,7 +215,8 @@ def check_vector(
         array = array[:, 0]
     if array.ndim != 1:
         got = f"shape {array.shape}" if array.ndim else shown(values)
-        raise ValueError(f"{name} must be a 1d array, got {got}.")
+        several = name == "y" and array.ndim == 2
+        raise ValueError(f"{name} must be a 1d array, got {got}.{several * _LABELS}")
     if n_values is not None and array.size != n_values:
         asked = f"X has {n_values} rows" if unit == "item" else f"{n_values} {unit}s"
         raise ValueError(
@@ -578,11 +580,11 @@ def select_columns(X: Any, names: list[Any]) -> Any:
 def check_row_order(X: Any, **others: Any) -> None:
     """Refuse values in another order than the rows of X, if labels show it.
 
-    Raises ValueError for pandas objects (``others``, by the name of the parameter) that
-    share labels of the index with X, or with each other if X has none, at different
-    positions, and for the name of a column of X as ``qid``, which would be one query of
-    all rows. Otherwise rows correspond by position: labels that differ altogether do
-    not tell which row is which.
+    Raises ValueError for pandas objects (``others``, by the name of the parameter)
+    whose index is unlike that of X, or of the first of them if X has none, and for the
+    name of a column of X as ``qid``, which would be one query of all rows. A RangeIndex
+    counts only where the two share labels at different positions; without an index,
+    rows correspond by position.
     """
     qid = others.get("qid")
     if isinstance(qid, str) and qid in (names_of_columns(X) or ()):
@@ -599,14 +601,16 @@ def check_row_order(X: Any, **others: Any) -> None:
         alike = len(index) == len(known) and index.nlevels == known.nlevels
         if not alike or index.equals(known):
             continue
-        moved = index[index.to_numpy() != known.to_numpy()]
-        moved = moved[moved.isin(known)]
-        if len(moved):
+        unlike = index.to_numpy() != known.to_numpy()
+        moved = index[unlike]
+        # Whoever resets an index, or never had one, has a RangeIndex.
+        default = "RangeIndex" in (type(index).__name__, type(known).__name__)
+        if moved.isin(known).any() or not default:
             raise ValueError(
                 f"{name} must have its rows in the order of {first}, got {len(moved)} "
-                f"labels of {first}'s index at other positions, as {moved[0]!r}. Pass "
-                f"{name}.loc[{first}.index] if both have the same rows, or "
-                f"{name}.to_numpy() where the positions are right."
+                f"labels of the index unlike {first}'s, as {moved[0]!r} for "
+                f"{known[unlike][0]!r}. Pass {name}.loc[{first}.index] if both have "
+                f"the same rows, or {name}.to_numpy() where positions are right."
             )
 
 

@@ -203,8 +203,7 @@ def abstain(data: Data, logistic: Any) -> list[Row]:
             {
                 "target": target,
                 "coverage": totals.coverage,
-                "wrong": totals.selective_risk,
-                "coin": totals.yardstick,
+                "discordance": totals.discordance,
                 "correctness": correctness,
                 "completeness": completeness,
             }
@@ -277,18 +276,18 @@ def print_tables(result: Row) -> None:
     print(f"{'online, at most':22}{end['bound']:>10.3f}")
     print("\nDeciding only the surest pairs of labels (logistic, grades)")
     print(
-        f"{'asked':>6}{'coverage':>10}{'wrong':>8}{'by a coin':>11}{'correctness':>13}"
+        f"{'asked':>6}{'coverage':>10}{'discordance':>13}{'correctness':>13}"
         f"{'completeness':>14}"
     )
     for row in result["abstention"]:
         print(
-            f"{row['target']:>6.0%}{row['coverage']:>10.3f}{row['wrong']:>8.3f}{row['coin']:>11.3f}"
+            f"{row['target']:>6.0%}{row['coverage']:>10.3f}{row['discordance']:>13.3f}"
             f"{row['correctness']:>13.3f}{row['completeness']:>14.3f}"
         )
     print(
-        "Wrong: decided pairs in the wrong order. Ties aside, correctness is right "
-        "less wrong orders,\nover both, completeness the share of pairs that are "
-        "ordered."
+        "Ties aside, discordance is the share of wrong orders among the decided pairs "
+        "(a coin: .5),\ncorrectness right less wrong orders over both, completeness "
+        "the share of pairs that are ordered."
     )
 
 
@@ -338,16 +337,15 @@ def plot_losses(result: Row, ax: plt.Axes) -> None:
 
 
 def plot_abstention(result: Row, ax: plt.Axes) -> None:
-    """Draw wrong orders, correctness and completeness against coverage."""
+    """Draw discordance, correctness and completeness against coverage."""
     rows = result["abstention"]
     coverage = [row["coverage"] for row in rows]
     for key, colour, marker in zip(
-        ("correctness", "wrong", "completeness"), COLOURS, MARKERS, strict=False
+        ("correctness", "discordance", "completeness"), COLOURS, MARKERS, strict=False
     ):
         values = [row[key] for row in rows]
         ax.plot(coverage, values, color=colour, marker=marker, label=key)
-    coin = [row["coin"] for row in rows]
-    ax.plot(coverage, coin, color="#555555", ls=":", label="wrong by a coin")
+    ax.axhline(0.5, color="#555555", ls=":", label="discordance of a coin")
     ax.set(xlabel="coverage: pairs of labels decided", ylim=(0, 1.02))
     ax.invert_xaxis()
     ax.grid(alpha=0.3)

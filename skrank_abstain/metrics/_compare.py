@@ -162,7 +162,7 @@ default=None
     True
     """
     both = [_decisions(each, X, y, qid) for each in (a, b)]
-    (first, relevance, _), (second, _, _) = both
+    (first, *_), (second, *_) = both
     known = [own for *_, own in both if own is not None] if loss is None else [loss]
     losses = {name_of_loss(matrix): matrix for matrix in map(check_loss, known)}
     if len(losses) != 1:
@@ -183,10 +183,12 @@ default=None
     if coverage is not None or share == 0:
         share = check_fraction(coverage, "coverage", include_one=True)
     n_items = None if first.place is None else first.place.size
-    values = check_relevance(relevance, n_items)
-    truth = pair_labels(values, first.left, first.right)
     codes, queries = encode_qid(first.qid, len(first), unit="pair")
-    curves = [_curve(each[0], truth, costs, codes, share) for each in both]
+    curves = []
+    for pairs, relevance, _ in both:  # rankers of labels may have these in other orders
+        values = check_relevance(relevance, n_items)
+        truth = pair_labels(values, pairs.left, pairs.right)
+        curves.append(_curve(pairs, truth, costs, codes, share))
 
     def measure(times: FloatArray) -> FloatArray:
         return np.array([curve(times) for curve in curves])

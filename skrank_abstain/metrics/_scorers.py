@@ -280,7 +280,7 @@ def find_ranker(
             X = estimator[:-1].transform(X)
         return find_ranker(estimator[-1], X, y, qid, needs, remedy=remedy)
     if hasattr(estimator, "to_items"):
-        X, y, qid = estimator.to_items(X, y, qid=qid)
+        X, y, qid, _ = estimator.to_items(X, y, qid=qid)
         estimator = estimator.selective_ranker_
     if hasattr(estimator, needs):
         return estimator, X, y, qid

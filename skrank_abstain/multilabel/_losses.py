@@ -29,6 +29,7 @@ from skrank_abstain._validation import (
     check_choice,
     check_finite,
     check_positive_int,
+    check_row_order,
     check_sample_weight,
     listed,
     names_of_columns,
@@ -334,12 +335,7 @@ def multilabel_sample_losses(
     check_choice(ties, "ties", ("index", "average"))
     y = check_label_matrix(y_true, "y_true")
     scores = check_label_matrix(y_score, "y_score", y.shape)
-    known, given = names_of_columns(y_true), names_of_columns(y_score)
-    if known and given and known != given:
-        raise ValueError(
-            f"y_score must have the columns of y_true in their order, {listed(known)}, "
-            f"got {listed(given)}: pass y_score[y_true.columns]."
-        )
+    check_same_labels(y_true=y_true, y_score=y_score)
     whole = np.asarray(y_score).dtype.kind == "i" and y.shape[1] > 2
     if whole and (np.sort(scores) == np.arange(1, y.shape[1] + 1)).all():
         warn_user("y_score must be higher for better labels: pass ranks as -ranks.")
@@ -452,12 +448,13 @@ def check_label_matrix(
     ``shape`` is what the shape has to be, None for any number of samples or labels.
     """
     refuse_lazy(values, name)
+    tags = " MultiLabelBinarizer makes it of lists of names." if name[:1] == "y" else ""
     matrix = check_finite(
         values.toarray() if issparse(values) else values,
         name,
         ("n_samples", "n_labels"),
         allow_nan=allow_nan,
-        remedy=" It has one column for each label, higher is better.",
+        remedy=f" It has one column for each label, higher is better.{tags}",
     )
     for axis, what in enumerate(("samples", "labels")):
         if shape[axis] not in (None, matrix.shape[axis]):
@@ -466,6 +463,19 @@ def check_label_matrix(
                 "(inconsistent numbers of samples or labels)."
             )
     return matrix
+
+
+def check_same_labels(**frames: Any) -> None:
+    """Refuse two frames whose rows or columns stand in different orders."""
+    check_row_order(None, **frames)
+    one, other = frames
+    known, given = map(names_of_columns, frames.values())
+    if known and given and known != given:
+        raise ValueError(
+            f"{other} must have the columns of {one} in their order, {listed(known)}, "
+            f"got {listed(given)}: pass {other}[{one}.columns], or "
+            f"{other}.to_numpy() where the positions are right."
+        )
 
 
 def check_top(p: Any, n_labels: int, name: str, value: str) -> int:

@@ -189,10 +189,11 @@ def order_of_labels(given: list[Any], known: list[Any]) -> list[int]:
     """Return the positions of known labels among given ones, which are the same."""
     place = {name: position for position, name in enumerate(given)}
     if len(place) < len(given) or place.keys() != set(known):
+        where = "" if given == known else f" where {listed(known)} are known"
         raise ValueError(
             "y must name each label once, and the same labels wherever it is given, "
-            f"got {listed(given)} where {listed(known)} are known. Rename or select "
-            "its columns, or pass y.to_numpy(), which goes by position."
+            f"got {listed(given)}{where}. Rename or select its columns, or pass "
+            "y.to_numpy(), which goes by position."
         )
     return [place[name] for name in known]
 

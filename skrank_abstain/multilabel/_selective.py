@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
@@ -13,7 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import all_or_nothing, identify
-from skrank_abstain._validation import check_fraction, listed, shown
+from skrank_abstain._validation import (
+    check_fraction,
+    listed,
+    names_of_columns,
+    shown,
+)
 from skrank_abstain._warnings import hearing, warn_user
 from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker
 from skrank_abstain.intake import (
@@ -25,7 +30,11 @@ from skrank_abstain.intake import (
     warn_of_repeats,
 )
 from skrank_abstain.metrics import correctness_completeness_score
-from skrank_abstain.multilabel._losses import check_label_matrix, check_label_relevance
+from skrank_abstain.multilabel._losses import (
+    check_label_matrix,
+    check_label_relevance,
+    check_same_labels,
+)
 from skrank_abstain.multilabel._ranker import (
     MultilabelRanker,
     label_scores,
@@ -42,7 +51,8 @@ class LabelItems(NamedTuple):
 
     X: FloatArray
     y: Any
-    qid: IntArray
+    qid: NDArray[Any]
+    item_id: NDArray[Any]
 
 
 def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
@@ -53,25 +63,27 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
 
     Parameters
     ----------
-    scores : array-like of shape (n_samples, n_labels)
+    scores : array-like or frame of shape (n_samples, n_labels)
         Higher is better, from any multilabel ranker or classifier.
-    y : array-like or sparse matrix of shape (n_samples, n_labels), default=None
-        Relevance, higher is better. NaN: unknown.
+    y : array-like, sparse matrix or frame of shape (n_samples, n_labels), default=None
+        Relevance, higher is better. NaN: unknown. Of two frames, rows and columns stand
+        in one order.
 
     Returns
     -------
     items : LabelItems
         A tuple in the order in which rankers and displays take its parts; row
         ``sample * n_labels + label`` is an item; unknown ones are left out. ``X``, of
-        shape (n_items, 2): the score, and the number of the label. ``y``, of shape
-        (n_items,): relevance, or None. ``qid``, of shape (n_items,): the position of
-        the sample.
+        shape (n_items, 2): the score, and the number of the label. The others are of
+        shape (n_items,). ``y``: relevance, or None. ``qid``: the sample, by the index
+        of the first pandas frame if it is unique, otherwise by position. ``item_id``:
+        the name of the label if there is a frame, otherwise its number.
 
     Raises
     ------
     ValueError
-        If shapes differ, a value is not a number or infinite, y holds -1 or nothing
-        is known about a sample.
+        If shapes, or rows or columns of two frames, differ, a value is not a number or
+        infinite, y holds -1 or nothing is known about a sample.
 
     See Also
     --------
@@ -96,16 +108,33 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     >>> items.qid
     array([0, 0, 1, 1])
     """
+    check_same_labels(scores=scores, y=y)
+    frame = y if names_of_columns(scores) is None else scores
+    return _items_of(scores, y, names_of_columns(frame), frame)
+
+
+def _items_of(scores: Any, y: Any, names: Any, frame: Any) -> LabelItems:
+    """Return items with names of the labels; the index of a frame names samples."""
     matrix = check_label_matrix(scores, "scores")
-    # The label is a feature for tie models that look at features.
     sample, label = np.indices(matrix.shape).reshape(2, -1)
-    items = LabelItems(np.stack([matrix.ravel(), label], axis=1), None, sample)
+    item_id = _name_labels(names or range(matrix.shape[1]), matrix.shape[1])[label]
+    index: Any = frame.index if hasattr(frame, "iloc") else None
+    named = index is not None and index.nlevels == 1 and index.is_unique
+    named = named and not index.hasnans
+    qid = index.to_numpy()[sample] if named else sample
+    # The label is a feature for tie models that look at features.
+    items = LabelItems(np.stack([matrix.ravel(), label], axis=1), None, qid, item_id)
     if y is None:
         return items
     # Row by row, as the scores: both checks return C-ordered matrices.
     relevance = check_label_relevance(y, matrix.shape).ravel()
     known = ~np.isnan(relevance)
-    return LabelItems(items.X[known], relevance[known], sample[known])
+    return LabelItems(items.X[known], relevance[known], qid[known], item_id[known])
+
+
+def _name_labels(names: Any, n_labels: int) -> NDArray[Any]:
+    # All samples have the same labels, so checking one is enough.
+    return cast("NDArray[Any]", check_item_id(names, group_queries(None, n_labels)))
 
 
 class ScoreColumn(BaseEstimator):
@@ -155,6 +184,22 @@ class ScoreColumn(BaseEstimator):
     # Rankers around it then use all samples for calibration.
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+def _train(model: Any, X: Any, labels: Any) -> Any:
+    try:
+        return clone(model).fit(X, labels)
+    except ValueError as error:
+        # scikit-learn's messages do not know the ways out.
+        if not any(
+            words in str(error) for words in ("be a 1d array", "y contains NaN")
+        ):
+            raise
+        raise ValueError(
+            f"{error} For several labels wrap a classifier in OneVsRestClassifier; "
+            "LinearMultilabelRanker and ThresholdDecompositionRanker(classifier) also "
+            "take NaN in y."
+        ) from error
 
 
 class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
@@ -334,7 +379,7 @@ default="misranking"
             lambda size: split_for_calibration(
                 group_queries(None, X.shape[0]), size, int(seeds[0])
             ),
-            lambda model, rows: clone(model).fit(_safe_indexing(X, rows), labels[rows]),
+            lambda model, rows: _train(model, _safe_indexing(X, rows), labels[rows]),
             lambda model, rows: label_scores(
                 model, _safe_indexing(X, rows), self.n_labels_, self.label_names_
             ),
@@ -373,6 +418,15 @@ default="misranking"
         # With one sample, a scalar qid says that the rows are one query.
         qid = items.qid if rows.size > 1 else 0
         self._take(ranker.fit(items.X, items.y, qid=qid))
+        wrong, _, high = ranker.calibration_totals_.discordance_interval("pairs")
+        # Of fewer samples, which warn anyway, the interval may be as wide by chance.
+        if high >= 0.5 and rows.size >= 10:
+            warn_user(
+                f"{wrong:.0%} of the decided orders of labels are wrong on the "
+                f"calibration samples (95 % interval up to {high:.0%}), perhaps no "
+                "better than a coin: check that the columns of y stand in the order in "
+                "which a fitted estimator learned them, and that X tells about them."
+            )
         return self
 
     def _needs_split(self) -> str:
@@ -450,15 +504,19 @@ default="misranking"
         Returns
         -------
         items : LabelItems
-            Of the ranker ``selective_ranker_``. Scorers and displays take X and y.
+            Of the ranker ``selective_ranker_``, as `to_items` returns them: ``qid`` by
+            the index of X, and ``item_id`` by the names of the labels in ``fit``.
+            Scorers and displays take X and y.
         """
         if qid is not None:
             raise ValueError(
                 f"qid must be None, since each sample is a query, got {shown(qid)}."
             )
         if y is None:
-            return to_items(self.decision_function(X))
-        return to_items(*self._labelled(X, y))
+            scores = self.decision_function(X)
+        else:
+            scores, y = self._labelled(X, y)
+        return _items_of(scores, y, self.label_names_, X)
 
     def predict_pairs(self, X: Any, *, pairs: ArrayLike | None = None) -> PairDecisions:
         """Decide pairs of labels.
@@ -475,8 +533,8 @@ default="misranking"
         -------
         decisions : PairDecisions
             ``left`` and ``right`` count items ``sample * n_labels + label``; ``qid`` is
-            the position of the sample; ``left_id`` and ``right_id`` are the names of
-            the labels, where ``y`` had any.
+            as in ``to_items``; ``left_id`` and ``right_id`` are the names of the
+            labels, where ``y`` had any.
 
         Raises
         ------
@@ -484,15 +542,10 @@ default="misranking"
             If columns do not match ``fit``, or pairs are of no such items.
         """
         items = self.to_items(X)
-        names = self._names_of(items, self.label_names_)
+        names = None if self.label_names_ is None else items.item_id
         return self.selective_ranker_.predict_pairs(
             items.X, qid=items.qid, pairs=pairs, item_id=names
         )
-
-    def _names_of(self, items: LabelItems, names: Any) -> Any:
-        # All samples have the same labels, so checking one is enough.
-        known = check_item_id(names, group_queries(None, self.n_labels_))
-        return None if known is None else known[items.X[:, 1].astype(np.int64)]
 
     def pair_proba(self, X: Any, *, pairs: ArrayLike | None = None) -> FloatArray:
         """Return the probabilities of the labels -1, 0, +1 of each pair.
@@ -536,8 +589,8 @@ default="misranking"
         Returns
         -------
         ranking : Ranking
-            As from `SelectiveRanker.ranking`; ``qid`` is the position of the sample,
-            and ``item_id`` the name of the label.
+            As from `SelectiveRanker.ranking`; ``qid`` is as in ``to_items``, and
+            ``item_id`` the name of the label.
 
         Raises
         ------
@@ -545,9 +598,10 @@ default="misranking"
             If columns do not match ``fit``, or ``item_id`` has not one value per label.
         """
         items = self.to_items(X)
-        if item_id is None:
-            item_id = self.label_names_ or range(self.n_labels_)
-        names = self._names_of(items, item_id)
+        names = items.item_id
+        if item_id is not None:
+            label = items.X[:, 1].astype(np.int64)
+            names = _name_labels(item_id, self.n_labels_)[label]
         return self.selective_ranker_.ranking(items.X, qid=items.qid, item_id=names)
 
     def rank_intervals(self, X: Any) -> IntArray:

@@ -119,12 +119,16 @@ def test_labels_of_samples_too():
     ):
         with pytest.raises(ValueError, match=r"^y must have its rows in the order"):
             method(X, turned(LABELS))
+        with pytest.raises(ValueError, match="as 'row 352' for 'row 0'"):
+            method(X[:352], LABELS[352:])
 
 
 def test_where_labels_say_nothing_positions_count():
     same = RANKER.evaluate(X, Y, qid=QID).accuracy
     others = Y.set_axis(range(Y.size)[::-1])
     assert RANKER.evaluate(X, others, qid=QID).accuracy == same  # other labels
+    late = X.set_axis(range(len(X), 2 * len(X)))
+    assert RANKER.evaluate(late, others, qid=QID.tolist()).accuracy == same
     assert RANKER.evaluate(X, Y.tolist(), qid=QID).accuracy == same  # no labels
     by_day = X.set_axis(pd.MultiIndex.from_arrays([QID, ROWS]))
     assert (
@@ -159,9 +163,9 @@ def test_frames_that_were_not_collected():
     ("name", "call"), [(name, call) for name in CALLS for call in CALLS[name]]
 )
 def test_rows_filtered_by_different_rules_are_refused(name, call):
-    # As many rows as X has, most of them at another place.
+    # As many rows as X has, none of them at its place.
     every = pd.concat([VALUES[name].iloc[1:], VALUES[name].iloc[:1].set_axis(["new"])])
-    rule = rf"^{name} must have its rows in the order of X, got {len(X) - 1} labels of"
+    rule = rf"^{name} must have its rows in the order of X, got {len(X)} labels of"
     with pytest.raises(ValueError, match=rule):
         call(every)
 

@@ -33,6 +33,7 @@ from skrank_abstain.displays import (
 )
 from skrank_abstain.metrics import (
     accuracy_at_coverage,
+    compare,
     coverage_at_risk,
     neg_aurc_scorer,
     selective_utility,
@@ -186,6 +187,7 @@ def test_classes_in_words_are_names(data):
 
 
 @pytest.mark.filterwarnings("ignore:The scores do not agree with relevance")
+@pytest.mark.filterwarnings("ignore:.* no better than a coin:UserWarning")
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize(
     "model",
@@ -349,6 +351,7 @@ def test_scorers_take_samples_and_their_labels(data, selective):
         neg_aurc_scorer(selective, X, y, qid=np.arange(len(X)))
 
 
+@pytest.mark.filterwarnings("ignore:.* perhaps no better than a coin")
 @pytest.mark.parametrize("routing", [True, False])
 def test_a_search_by_scorers(data, routing):
     X, y = data
@@ -583,3 +586,104 @@ def test_a_price_promises_no_coverage():
     ranker = SelectiveMultilabelRanker(model, coverage_guarantee="hierarchical")
     with pytest.raises(ValueError, match="coverage_guarantee must be None for at_cost"):
         ranker.set_params(random_state=0).fit(*data).at_cost(0.2)
+
+
+def test_rankers_with_labels_in_other_orders_are_compared_by_name(data):
+    X, y = data
+    one, two = (
+        SelectiveMultilabelRanker(LinearMultilabelRanker(alpha=alpha), random_state=0)
+        for alpha in (0.01, 10.0)
+    )
+    one.fit(X[:350], y[:350])
+    new = X[350:], y[350:]
+    want = compare(one, two.fit(X[:350], y[:350]), *new).to_frame()
+    moved = compare(one, two.fit(X[:350], y[:350][MOVED]), *new).to_frame()
+    assert want["b"][0] != want["a"][0]
+    # The optimiser may stop a rounding away.
+    assert np.allclose(moved[["a", "b"]], want[["a", "b"]], atol=1e-3)
+
+
+def test_frames_of_scores_and_relevance_stand_in_one_order(data, selective):
+    y = data[1][350:].set_axis([f"s{k}" for k in range(150)])
+    scores = pd.DataFrame(selective.predict(data[0][350:]), y.index, NAMES)
+    items = to_items(scores, y)
+    assert items.qid.tolist() == np.repeat(y.index, 5).tolist()
+    assert items.item_id.tolist() == NAMES * 150
+    assert to_items(scores.to_numpy(), y).item_id.tolist() == NAMES * 150
+    assert to_items(scores.to_numpy()).item_id.tolist() == [0, 1, 2, 3, 4] * 150
+    twice = scores.set_axis(["s0", *y.index[:-1]])
+    assert to_items(twice).qid.tolist() == np.repeat(range(150), 5).tolist()
+    for call in (to_items, lambda p, y: multilabel_loss(y, p, p=3)):
+        with pytest.raises(ValueError, match=r"must have the columns of .* in their o"):
+            call(scores, y[MOVED])
+        with pytest.raises(ValueError, match="must have its rows in the order of"):
+            call(scores, y[::-1])
+
+
+def test_samples_go_by_the_index_of_their_frame(data, selective):
+    known = pd.DataFrame(data[0]).add_prefix("x")
+    X = known[350:353].set_axis(["p", "q", "r"])
+    ranker = SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0)
+    ranker.fit(known[:350], data[1][:350])
+    samples = np.repeat(["p", "q", "r"], 5).tolist()
+    assert ranker.ranking(X).qid.tolist() == samples
+    assert ranker.predict_pairs(X).qid.tolist() == np.repeat(X.index, 10).tolist()
+    assert ranker.to_items(X).item_id.tolist() == NAMES * 3
+    many = X.set_axis(pd.MultiIndex.from_product([["p"], [1, 2, 3]]))
+    assert set(ranker.ranking(many).qid) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("model", "change", "message"),
+    [
+        (LogisticRegression(), lambda y: y, "1d array.* wrap a classifier in OneVs"),
+        (
+            OneVsRestClassifier(LogisticRegression()),
+            lambda y: y.mask(y.cumsum() == 1),
+            "contains NaN.*; LinearMultilabelRanker and Thr",
+        ),
+        (
+            LinearMultilabelRanker(),
+            lambda y: [["a"], ["a", "b"]] * 250,
+            "MultiLabelBin",
+        ),
+        (
+            LinearMultilabelRanker(),
+            lambda y: y.set_axis([*"aabcd"], axis=1),
+            r"got \['a', 'a', 'b', 'c', 'd'\]\. Rename",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
+def test_mistakes_about_labels_name_the_way_out(data, model, change, message):
+    with pytest.raises(ValueError, match=message):
+        SelectiveMultilabelRanker(model).fit(data[0], change(data[1]))
+    with pytest.raises(ValueError, match=r"several labels use multilabel\.S"):
+        BALToR(model).fit(*data)
+
+
+@pytest.mark.filterwarnings("ignore:The scores do not agree with relevance")
+@pytest.mark.filterwarnings("ignore:y must have its columns in the order:UserWarning")
+def test_a_fitted_model_of_labels_in_another_order_is_noticed(data):
+    X, y = data
+    model = OneVsRestClassifier(LogisticRegression(max_iter=1000)).fit(X[:200], y[:200])
+    ranker = SelectiveMultilabelRanker(model)
+    ranker.fit(X[200:350], y[200:350])
+    with pytest.warns(UserWarning, match="no better than a coin: check that the col"):
+        ranker.fit(X[200:350], y[200:350][["food", "law", "art", "sport", "war"]])
+
+
+@pytest.mark.slow
+def test_twelve_samples_rarely_call_a_good_ranker_a_coin():
+    def alarms():
+        for seed in range(300):
+            X, y = make_multilabel_classification(
+                312, n_features=8, n_classes=5, random_state=seed
+            )
+            model = LinearMultilabelRanker(alpha=0.1).fit(X[:300], y[:300])
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                SelectiveMultilabelRanker(model).fit(X[300:], y[300:])
+            yield any("better than a coin" in str(each.message) for each in said)
+
+    assert np.mean(list(alarms())) < 0.05

@@ -49,6 +49,10 @@ def ranker(data):
     return SelectiveMultilabelRanker(model, random_state=0).fit(X[:350], y[:350])
 
 
+def parts(items):
+    return {"X": items.X, "y": items.y, "qid": items.qid}
+
+
 def test_items_hold_scores_labels_and_samples():
     scores, y = np.arange(6.0).reshape(2, 3), np.array([[0, 1, 2], [2, 1, 0]])
     items = to_items(scores, y)
@@ -247,12 +251,12 @@ def test_what_knows_queries_knows_labels(data, ranker):
     X, y = data[0][350:], data[1][350:]
     pytest.importorskip("matplotlib")
     display = RiskCoverageDisplay.from_estimator(
-        ranker.selective_ranker_, **ranker.to_items(X, y)._asdict()
+        ranker.selective_ranker_, **parts(ranker.to_items(X, y))
     )
     assert display is not None
     controlled = RiskControlledRanker(
         ScoreColumn(), max_risk=0.3, tie_model="graded_relevance", random_state=0
-    ).fit(**ranker.to_items(X, y)._asdict())
+    ).fit(**parts(ranker.to_items(X, y)))
     assert controlled.predict_pairs(to_items(ranker.predict(X[:1])).X).coverage > 0
 
 
@@ -266,7 +270,7 @@ def test_a_bound_on_wrong_orders_of_labels_is_rarely_broken():
             )
             model = LinearMultilabelRanker(alpha=0.01).fit(X[:200], y[:200])
             items, new = (
-                to_items(model.predict(X[rows]), y[rows])._asdict()
+                parts(to_items(model.predict(X[rows]), y[rows]))
                 for rows in (slice(200, 400), slice(400, None))
             )
             ranker = RiskControlledRanker(
@@ -295,7 +299,7 @@ def test_report(data, ranker):
     page = ranker.report(X, y)
     assert page.startswith("# SelectiveMultilabelRanker: report")
     assert "- ranker: ThresholdDecompositionRanker, trained here; each label" in page
-    inner = ranker.selective_ranker_.report(**ranker.to_items(X, y)._asdict())
+    inner = ranker.selective_ranker_.report(**parts(ranker.to_items(X, y)))
     assert "- ranker: ScoreColumn, used as it was given" in inner
     seen = (
         "- samples with features that fit had in its training and calibration "
