@@ -87,6 +87,8 @@ def ranks_of_orders(
 
 def close_orders(winner: IntArray, loser: IntArray, n: int) -> BoolArray:
     """Return the closure of the orders (n_orders,) of ``n`` items, (n, n) bool."""
+    # np.nonzero returns strided arrays, for which the kernel would be compiled again.
+    winner, loser = np.ascontiguousarray(winner), np.ascontiguousarray(loser)
     words = _close(winner, loser, n).astype("<u8")
     bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
     return bits[:, :n].astype(np.bool_)
