@@ -288,6 +288,7 @@ def find_ranker(
         return find_ranker(estimator.best_estimator_, X, y, qid, needs, remedy=remedy)
     message = (
         f"estimator must be a selective ranker, which has {needs}, or a Pipeline "
-        f"or fitted search that ends in one, got {shown(estimator)}."
+        f"or fitted search that ends in one, got {shown(estimator)}. BALToR(model) "
+        "wraps any model or its file."
     )
     raise TypeError(f"{message} {remedy}".rstrip())
