@@ -29,6 +29,7 @@ from skrank_abstain._warnings import require
 from skrank_abstain.pairs import PairDecisions, read_columns
 from skrank_abstain.review._answers import BESIDE, as_text, is_pair_id, pair_id
 
+_SIDES = ("left", "right")
 #: Columns of a task; items have their names, or their rows of X.
 _TASK = ("pair_id", "qid", "left_id", "right_id")
 #: Columns that are read from a table.
@@ -297,8 +298,7 @@ class Questions(PairDecisions):
         items |= set() if self.index is None else {*map(str, self.index)}
         above = [name for name in columns if name not in items]
         table = {name: [columns[name][row] for row in rows] for name in above}
-        of_sides = dict(zip(("left", "right"), zip(*pairs, strict=True), strict=True))
-        for side, names in of_sides.items():
+        for side, names in zip(_SIDES, zip(*pairs, strict=True), strict=True):
             sides = zip(names, rows, strict=True)
             table[f"{side}_text"] = [columns[name][row] for name, row in sides]
             table[f"{side}_id"] = list(names)
@@ -535,10 +535,8 @@ def read_answers(
         )
     # A page saves all its answers every time, and some were changed meanwhile.
     by_time = sorted(answers, key=lambda answer: str(answer.get("time")))
-    last = {each["answer_id"]: each for each in by_time if "answer_id" in each}
-    return [
-        each for each in answers if last.get(each.pop("answer_id", 0), each) is each
-    ]
+    last = {one["answer_id"]: one for one in by_time if "answer_id" in one}
+    return [one for one in answers if last.get(one.pop("answer_id", 0), one) is one]
 
 
 def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -564,9 +562,7 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     for number, row in enumerate(rows):
         if row.get("label") in _NO_ANSWER:
             # Columns of a task are about an item, whose feature may say "left".
-            beside = {
-                n: v for n, v in row.items() if not str(n).startswith(("left", "right"))
-            }
+            beside = {n: v for n, v in row.items() if not str(n).startswith(_SIDES)}
             if moved := [name for name, said in beside.items() if said in _SAID]:
                 raise ValueError(
                     f"{os.fspath(path)!r} must have answers in column label, got "
