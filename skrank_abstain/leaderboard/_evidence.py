@@ -314,9 +314,9 @@ class VoteEvidence(Evidence):
         else:
             draws, moments = self._flipped(rng)
             spread = error(moments)
-            size = ratio(difference, spread)
+            # Votes of few clusters, as on a newcomer, may agree by chance.
+            size = ratio(difference, np.maximum(spread, by_model))
             tests.append(Ratio(size, draws, spread, left, right))
-            # Few clusters may agree by chance.
             tests.append(Alone(ratio(difference, by_model)))
             # No sum is more than sqrt(n_clusters) of these errors: few clusters make
             # the sandwich too small, and any of many looks may find it so.

@@ -355,3 +355,24 @@ def test_half_of_the_neighbours_are_decided_with_as_many_more_queries(looks):
             decided.append(found.accepted[same][0])
     assert len(decided) > 50
     assert np.mean(decided) == pytest.approx(0.5, abs=0.15)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* (won|lost) every time:UserWarning")
+@pytest.mark.parametrize(("n_new", "n_votes"), [(6, 3), (12, 3), (6, 8)])
+def test_newcomers_with_few_votes_are_not_placed_by_chance(n_new, n_votes):
+    """Few voters agree on a newcomer by chance, and hardly vary."""
+    old = np.array([1.6, 1.45, 1.0, 0.6, 0.3, 0.0, -0.5, -1.0])
+
+    def with_newcomers(rng):
+        truth = np.append(old, np.full(n_new, 0.6))
+        left, right = rng.permuted(np.tile(np.arange(8), (600, 1)), axis=1)[:, :2].T
+        left = np.append(left, np.repeat(np.arange(8, 8 + n_new), n_votes))
+        right = np.append(right, rng.integers(3, size=n_new * n_votes))
+        gap = truth[left] - truth[right] + rng.logistic(size=left.size)
+        label = np.select([gap > 0.4, gap < -0.4], [1, -1], 0)
+        voter = np.append(rng.integers(80, size=600), 80 + np.arange(left.size - 600))
+        votes = {"left": left, "right": right, "label": label, "voter": voter}
+        return truth, votes, "voter"
+
+    assert keeps_promise(boards(with_newcomers))[0]
