@@ -118,7 +118,7 @@ def ratio_interval(
     >>> from skrank_abstain.concentration import ratio_interval
     >>> low, high = ratio_interval([3, 1, 4, 2], [4, 2, 4, 4])
     >>> round(low, 2), round(high, 2)
-    (0.32, 1.11)
+    (0.29, 1.14)
     """
     check_fraction(confidence, "confidence")
     part, whole = _check_per_query(
@@ -199,7 +199,7 @@ def paired_ratio_test(
     >>> a.asked = b.asked = [5, 4, 6, 5, 4]
     >>> result = paired_ratio_test(a, b, "right", "asked")
     >>> round(result.difference, 3), round(result.low, 3), round(result.pvalue, 3)
-    (0.125, -0.025, 0.082)
+    (0.125, -0.026, 0.083)
     """
     if not np.array_equal(a.qid, b.qid):
         raise ValueError(

@@ -123,7 +123,7 @@ def test_bradley_terry_with_ties_is_recovered():
     rng = np.random.default_rng(0)
     difference = rng.normal(0, 2, 6000)
     counts = BradleyTerry(calibration="counts")
-    truth = fit_on_pairs(counts, [0.0] * 3, [0.0] * 3, [0, 1, 1])
+    truth = fit_on_pairs(counts, [1.0] * 3, [0.0] * 3, [0, 1, 1])
     proba = truth.proba(difference, np.zeros(6000))
     y = (rng.random(6000)[:, None] > proba.cumsum(axis=1)).sum(axis=1) - 1
     classifier = fit_differences(difference, y)

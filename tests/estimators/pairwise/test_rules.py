@@ -20,7 +20,7 @@ from skrank_abstain.tie_models import BradleyTerry
 
 SCORER = FirstColumn().fit(None, None)
 TIE_MODEL = fit_on_pairs(
-    BradleyTerry(calibration="counts"), [0] * 4, [0] * 4, [0, 1, 1, -1]
+    BradleyTerry(calibration="counts"), [1] * 4, [0] * 4, [0, 1, 1, -1]
 )
 
 
