@@ -138,9 +138,9 @@ ax.set(
     xlabel="days of 200 votes",
     ylabel="share of arenas with a winner",
     ylim=(0, 1.03),
-    title="Battles that were asked for settle who leads",
+    title="With battles asked for, nine of twelve arenas have a winner",
 )
 for name, share in settled.items():
-    print(f"{name}: {share[14]:.0%} settled in two weeks, {false[name]} false winners")
+    print(f"{name}: {share[14]:.0%} have a winner in two weeks, {false[name]} false winners")
 plt.show()
 # sphinx_gallery_thumbnail_number = 3
