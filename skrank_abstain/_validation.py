@@ -590,7 +590,7 @@ def check_row_order(X: Any, **others: Any) -> None:
     if isinstance(qid, str) and qid in (names_of_columns(X) or ()):
         raise ValueError(
             f"qid must be one value per row, got {qid!r}, the name of a column of X: "
-            f"pass X[{qid!r}] without that column in X, or a ranker qid_col={qid!r}."
+            f"pass X[{qid!r}] without that column in X, or qid_col={qid!r}."
         )
     given = {"X": X, **others}
     labelled = [name for name, each in given.items() if hasattr(each, "iloc")]
