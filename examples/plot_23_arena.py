@@ -141,6 +141,8 @@ ax.set(
     title="With battles asked for, nine of twelve arenas have a winner",
 )
 for name, share in settled.items():
-    print(f"{name}: {share[14]:.0%} have a winner in two weeks, {false[name]} false winners")
+    print(
+        f"{name}: {share[14]:.0%} have a winner in two weeks, {false[name]} false winners"
+    )
 plt.show()
 # sphinx_gallery_thumbnail_number = 3
