@@ -141,8 +141,6 @@ ax.set(
     title="With battles asked for, nine of twelve arenas have a winner",
 )
 for name, share in settled.items():
-    print(
-        f"{name}: {share[14]:.0%} have a winner in two weeks, {false[name]} false winners"
-    )
+    print(f"{name}: {share[14]:.0%} have a winner, {false[name]} false ones")
 plt.show()
 # sphinx_gallery_thumbnail_number = 3
