@@ -244,8 +244,9 @@ def difference_of(
 ) -> RatioDifference:
     """Return ``a - b`` with its t interval and p-value.
 
-    ``influence`` of shape (n_queries,) holds each query's linear share of the error:
-    the standard error of its mean is that of the difference.
+    ``influence`` of shape (n_queries,) holds what each query moves the difference by:
+    the standard error of its mean is that of the difference. ``freedom`` are the
+    degrees of freedom of this error.
     """
     check_fraction(confidence, "confidence")
     difference = a - b

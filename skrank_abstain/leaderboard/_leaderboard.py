@@ -149,10 +149,10 @@ class Leaderboard(Saved, BaseEstimator):
     ratio in draws. Votes by themselves: draws with the correlations of the strengths;
     the standard error is the larger one of two, by the votes' own spread and by the
     model, and the promise is one for many votes. Votes in clusters: the signs of the
-    clusters' shares in the strengths are flipped, and the model's error has to be
-    exceeded too. Systems on queries: the signs of the differences are flipped, and
-    queries are drawn again; both have to agree. ``looks="any"``: a normal mixture of
-    likelihood ratios [5]_ has to be large enough, too.
+    clusters' shares in the strengths are flipped; the standard error is the larger one
+    of theirs and of the model. Systems on queries: the signs of the differences are
+    flipped, and queries are drawn again; both have to agree. ``looks="any"``: a normal
+    mixture of likelihood ratios [5]_ has to be large enough, too.
 
     The log odds of a win are taken to be the difference of two strengths. Votes at
     random make strong and weak opponents tell different stories, and false orders sure,

@@ -359,8 +359,8 @@ default="misranking"
         -----
         UserWarning
             If the scores of a fitted estimator fit another order of the columns of
-            ``y`` far better, a label has the same relevance in all samples, or samples
-            repeat.
+            ``y`` far better, the decided orders are perhaps no better than a coin, a
+            label has the same relevance in all samples, or samples repeat.
         """
         # BALToR checks it too, but only after the estimator was trained.
         check_fraction(self.coverage, "coverage", include_one=True)

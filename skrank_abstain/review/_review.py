@@ -262,8 +262,8 @@ class Review:
         there are answers about each of its novel items: orders that the ranker had
         decided may be open again, which `changes` says.
 
-        Equally credible answers that contradict each other decide nothing: unless
-        answers about other pairs imply its label, their pair follows the beliefs, too.
+        Where equally credible answers about a pair contradict each other, it stays
+        open, unless answers about other pairs imply its label.
         """
         queries, names = self.items.queries, self.item_id
         width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)

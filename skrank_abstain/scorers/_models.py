@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import gammaln, xlogy
+from scipy.stats import multinomial
 from sklearn.base import _clone_parametrized
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -439,8 +439,8 @@ def trained_on(model: Any, X: Any) -> bool:
     if found is None or found[0].sum() != _num_samples(X):
         return False
     counts, leaves = found
-    likely = gammaln(counts.sum() + 1) + xlogy(counts, counts / counts.sum()).sum()
-    if likely - gammaln(counts + 1).sum() > np.log(_BY_CHANCE):
+    n = counts.sum()
+    if multinomial.pmf(counts, n, counts / n) > _BY_CHANCE:
         return False
     X = _at_the_end(model, X)[1]
     if (booster := booster_of(final)) is not None:
