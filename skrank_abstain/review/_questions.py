@@ -488,7 +488,8 @@ def read_answers(
         that have them; no ``qid`` if no row has one. Tasks that were skipped or have no
         label are left out. With several files, one without reviewers is by a reviewer
         who is called as the file, without its ending. Of the answers to one question of
-        a page, saved in several files by one person, the last counts.
+        a page, saved in several files by one person, the last counts; one that
+        was taken back does not.
 
     Raises
     ------
@@ -533,10 +534,11 @@ def read_answers(
             "reviewer must be named in all answers or in none, got none in answer "
             f"{without[0]} and {len(without)} such answers in all."
         )
-    # A page saves all its answers every time, and some were changed meanwhile.
+    # A page saves all its answers every time; some were changed or taken back since.
     by_time = sorted(answers, key=lambda answer: str(answer.get("time")))
     last = {one["answer_id"]: one for one in by_time if "answer_id" in one}
-    return [one for one in answers if last.get(one.pop("answer_id", 0), one) is one]
+    newest = [one for one in answers if last.get(one.pop("answer_id", 0), one) is one]
+    return [one for one in newest if one["label"] != "skip"]
 
 
 def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -568,7 +570,8 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                     f"{os.fspath(path)!r} must have answers in column label, got "
                     f"{row[moved[0]]!r} in {moved[0]!r} of entry {number}: rename it."
                 )
-            continue
+            if row.get("label") != "skip" or not row.get("answer_id"):
+                continue
         sides = {s: row.get(f"{s}_id", row.get(s)) for s in ("left", "right")}
         qid = {"qid": row.get("qid")} if named else {}
         answer = {**qid, **sides, "label": row["label"]}

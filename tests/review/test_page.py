@@ -378,6 +378,28 @@ def test_answers_are_taken_back(tab):
     assert labels_of(tab) == ["left", "same", "same", "same", "right"]
 
 
+def test_an_answer_of_a_saved_file_is_taken_back(tab, tmp_path):
+    """Also where a skipped question stands in its place, or the page was left."""
+    start(tab, "Ann")
+    tab.press("ArrowLeft", "ArrowRight", "ArrowDown")
+    first = saved(tab).rename(tmp_path / "first.json")
+    assert [answer["label"] for answer in read_answers(first)] == [
+        "left",
+        "right",
+        "same",
+    ]
+    tab.press("u", "s", "u", "u", "u")
+    assert "1 of 5" in tab.seen()
+    tab.press("ArrowLeft")
+    assert labels_of(tab) == ["left", "skip", "skip"]
+    assert "1 answer saved" in tab.seen()
+    second = saved(tab)
+    for files in ([first, second], [second, first]):
+        assert [answer["label"] for answer in read_answers(*files)] == ["left"]
+    tab.press("u")
+    assert read_answers(first, saved(tab)) == []
+
+
 def test_skipped_questions_are_asked_again(tab, tmp_path):
     start(tab)
     tab.press("s", "ArrowLeft", "s", "ArrowLeft", "ArrowLeft")
