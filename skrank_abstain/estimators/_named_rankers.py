@@ -239,8 +239,9 @@ default="misranking"
         if self.coverage_guarantee is None:
             if (self.weighting, self.largest_query) != ("queries", None):
                 raise ValueError(
-                    "weighting and largest_query must go with "
-                    "coverage_guarantee='hierarchical', got coverage_guarantee=None."
+                    "weighting and largest_query must go with coverage_guarantee="
+                    f"'hierarchical', got weighting={self.weighting!r} without it: "
+                    "leave them out, and every calibration pair counts alike."
                 )
             return plain
         if self.coverage_guarantee != "hierarchical":

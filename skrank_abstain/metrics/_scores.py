@@ -139,7 +139,9 @@ def selective_accuracy_score(
     Notes
     -----
     With weights w_p, a_p = 1 for accepted pairs and 0 for others: sum over pairs of
-    w_p a_p [y_pred = y_true], over the sum of w_p a_p. Q1 of [1]_. O(n_pairs).
+    w_p a_p [y_pred = y_true], over the sum of w_p a_p. Q1 of [1]_. O(n_pairs). An order
+    of two equal items counts as wrong, as under ``loss="zero_one"``; a ranker's default
+    loss, and with it `evaluate` and ``selective_accuracy_scorer``, count it as right.
 
     References
     ----------
