@@ -543,7 +543,7 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise ValueError(
             f"Expected 2D array, got {len(X.shape)}D array instead: X must be of shape "
             f"(n_items, n_features), got {X.shape}. Reshape your data. "
-            "Texts go into pandas.DataFrame({'text': X}), for a ColumnTransformer."
+            "Texts: pandas.DataFrame({'text': X}), with a ColumnTransformer inside."
         )
     for axis, what in ((1, "feature"), (0, "sample")):
         # A request without items gets an empty answer.

@@ -203,7 +203,9 @@ class PairDecider(ModelWrapper):
         right order, where abstentions and predicted ties count one half. A coin has
         .5, and a ranker that decides every pair has its AUC, unless the loss lets it
         call unequal scores a tie. So models and thresholds can be compared by it:
-        abstaining from a pair pays only if a coin would order such pairs better.
+        abstaining from a pair pays only if a coin would order such pairs better. A
+        search over ``coverage`` by it takes the largest: use
+        `metrics.selective_utility`.
 
         Parameters
         ----------

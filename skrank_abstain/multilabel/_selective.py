@@ -196,9 +196,9 @@ def _train(model: Any, X: Any, labels: Any) -> Any:
         ):
             raise
         raise ValueError(
-            f"{error} For several labels wrap a classifier in OneVsRestClassifier; "
-            "LinearMultilabelRanker and ThresholdDecompositionRanker(classifier) also "
-            "take NaN in y."
+            f"{error} Wrap a classifier for several labels in OneVsRestClassifier, or, "
+            "if y has NaN, in ThresholdDecompositionRanker; LinearMultilabelRanker "
+            "takes NaN, too."
         ) from error
 
 
@@ -716,7 +716,8 @@ default="misranking"
         """Return the concordance in which an abstention counts one half.
 
         Higher is better, in [0, 1]; .5 for a coin: `SelectiveRanker.score` of the pairs
-        of labels.
+        of labels. A search over ``coverage`` by it takes the largest: use
+        `metrics.selective_utility`.
 
         Parameters
         ----------

@@ -195,7 +195,11 @@ class PairTotals(Table):
 
     @property
     def misranking_rate(self) -> float:
-        """Share of wrong orders among the decided orders; NaN without any."""
+        """Share of wrong orders among the decided orders; NaN without any.
+
+        Equals that got an order count as right: of the pairs that differ it is the
+        ``discordance``.
+        """
         return _ratio(self.misranked, self.answered_order)
 
     @property

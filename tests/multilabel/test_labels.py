@@ -322,7 +322,7 @@ def test_texts_are_a_column_of_a_frame(form):
     ranker = SelectiveMultilabelRanker(forest, random_state=0)
     known = ranker.fit(pd.DataFrame({"text": texts}), y)
     assert known.score(pd.DataFrame({"text": texts}), y) > 0.95
-    with pytest.raises(ValueError, match=r"DataFrame\({'text': X}\), for a ColumnTr"):
+    with pytest.raises(ValueError, match=r"DataFrame\({'text': X}\), with a ColumnTr"):
         ranker.fit(form(texts), y)
 
 
@@ -636,11 +636,11 @@ def test_samples_go_by_the_index_of_their_frame(data, selective):
 @pytest.mark.parametrize(
     ("model", "change", "message"),
     [
-        (LogisticRegression(), lambda y: y, "1d array.* wrap a classifier in OneVs"),
+        (LogisticRegression(), lambda y: y, "1d array.* Wrap a classifier .* in OneVs"),
         (
             OneVsRestClassifier(LogisticRegression()),
             lambda y: y.mask(y.cumsum() == 1),
-            "contains NaN.*; LinearMultilabelRanker and Thr",
+            "contains NaN.* in ThresholdDecompositionRanker; LinearM",
         ),
         (
             LinearMultilabelRanker(),
