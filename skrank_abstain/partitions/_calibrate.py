@@ -65,7 +65,8 @@ def calibrate(
         file, or a fitted scikit-learn estimator. Not changed.
     frame : list, str, path, pyarrow dataset, Dask DataFrame or Spark DataFrame
         Labelled queries, each in one partition. A list holds frames or tuples
-        ``(X, y, qid)``; a path is that of Parquet files.
+        ``(X, y, qid)``; a path is that of a Parquet file, of a folder, or a pattern as
+        ``"scored/*.parquet"``.
     label, qid, item_id : str
         Columns of the relevance, of the query and of the names of items; None for
         tuples. Features are the columns that the model was fitted on, or all others if

@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from glob import glob
 from itertools import count
 from typing import Any
 
@@ -92,9 +93,9 @@ def engine_of(frame: Any) -> str:
             if kind.__name__ == name and kind.__module__.startswith(module):
                 return engine
     raise TypeError(
-        "frame must be a Dask or Spark DataFrame, the path of Parquet files, a pyarrow "
-        "Dataset of them, or a list of data frames or of tuples, [(X, y, qid), ...], "
-        f"got a {type(frame).__name__}."
+        "frame must be a Dask or Spark DataFrame, a path or pattern of Parquet files, "
+        "a pyarrow Dataset of them, or a list of data frames or of tuples, "
+        f"[(X, y, qid), ...], got a {type(frame).__name__}."
     )
 
 
@@ -380,6 +381,12 @@ class ParquetFiles:
 def _open(path: str | os.PathLike[str]) -> Any:
     import pyarrow.dataset as pds
 
+    if not os.path.exists(path) and (files := glob(os.fspath(path))):
+        # Columns in the names of folders begin where the pattern does.
+        base = os.path.dirname(re.split(r"[*?[]", os.fspath(path))[0])
+        return pds.dataset(
+            files, format="parquet", partitioning="hive", partition_base_dir=base
+        )
     dataset = pds.dataset(path, format="parquet", partitioning="hive")
     names = [os.path.basename(file) for file in dataset.files]
     # The folders above a single file are no columns; pyarrow reads its whole path.

@@ -75,6 +75,26 @@ def test_names_of_folders_above_are_not(tmp_path):
         assert rows(source).columns.tolist() == ["q"]
 
 
+def test_a_pattern_names_files(tmp_path, monkeypatch):
+    """Relative or absolute; folders in it are columns, those above it are not."""
+    folder = tmp_path / "day=3"
+    for site in ("a", "b"):
+        (folder / f"site={site}").mkdir(parents=True)
+        for number in (10, 9):
+            path = folder / f"site={site}" / f"part.{number}.parquet"
+            write(path, q=[number * (1 + (site == "b"))])
+    write(folder / "site=a" / "other.pq", q=[0])
+    monkeypatch.chdir(tmp_path)
+    for above in ("", f"{tmp_path}/"):
+        assert rows(f"{above}day=3/site=a/*.parquet").to_dict("list") == {"q": [9, 10]}
+        assert rows(f"{above}day=3/site=*/part.?.parquet").to_dict("list") == {
+            "q": [9, 18],
+            "site": ["a", "b"],
+        }
+    with pytest.raises(FileNotFoundError, match="none"):
+        rows("none/*.parquet")
+
+
 def test_only_the_columns_that_are_asked_for_are_read(tmp_path, monkeypatch):
     write(tmp_path / "one.parquet", a=[1], q=[2], **{"a.b": [3]}, c=[4])
     asked = []
