@@ -238,7 +238,7 @@ class PairDecisions(Table):
         ----------
         accepted : array-like of shape (n_pairs,), bool
         risk : array-like of shape (n_pairs,), float
-            What the rule goes by; lower is surer.
+            What the rule goes by; lower is surer: minus a confidence.
 
         Returns
         -------
@@ -247,7 +247,8 @@ class PairDecisions(Table):
         Raises
         ------
         ValueError
-            If there is not one value per pair.
+            If there is not one value per pair, or the accepted pairs have a higher
+            median risk than the others.
 
         Examples
         --------
@@ -259,10 +260,16 @@ class PairDecisions(Table):
         0.5
         """
         check_consistent_length(self.left, accepted, risk)
-        given = {
-            "accepted": np.asarray(accepted, bool),
-            "risk": np.asarray(risk, float),
-        }
+        accepted, risk = np.asarray(accepted, bool), np.asarray(risk, float)
+        if 0 < accepted.sum() < accepted.size:
+            taken, others = np.median(risk[accepted]), np.median(risk[~accepted])
+            if taken > others:
+                raise ValueError(
+                    "risk must be lower where a pair is accepted, got a median of "
+                    f"{taken:.4g} there and of {others:.4g} elsewhere: pass minus a "
+                    "confidence."
+                )
+        given = {"accepted": accepted, "risk": risk}
         return replace(self, **given, threshold=None, margin=None, id_=None)
 
     def leaving_out(self, novel: BoolArray) -> Self:

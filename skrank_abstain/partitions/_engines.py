@@ -93,8 +93,8 @@ def engine_of(frame: Any) -> str:
             if kind.__name__ == name and kind.__module__.startswith(module):
                 return engine
     raise TypeError(
-        "frame must be a Dask or Spark DataFrame, a path or pattern of Parquet files, "
-        "a pyarrow Dataset of them, or a list of data frames or of tuples, "
+        "frame must be a Dask or Spark DataFrame, the path or a pattern of Parquet "
+        "files, a pyarrow Dataset of them, or a list of data frames or of tuples, "
         f"[(X, y, qid), ...], got a {type(frame).__name__}."
     )
 

@@ -90,6 +90,13 @@ def test_pairs_accepted_by_another_rule_say_nothing_of_the_ranker():
     np.testing.assert_array_equal(other.label, own.label)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         own.accepting([True], [0.1])
+    confidence = np.array([0.9, 0.6, 0.1])
+    kept = own.accepting(confidence > 0.5, -confidence)
+    assert kept.accepted.tolist() == [True, True, False]
+    with pytest.raises(
+        ValueError, match=r"median of 0\.75 there and of 0\.1 .*minus a"
+    ):
+        own.accepting(confidence > 0.5, confidence)
 
 
 def test_near_pairs_are_deferred_first_where_there_is_no_risk():
