@@ -155,6 +155,10 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         known, now = self._model_state, {"": model} | _fitted_state(model)
         return any(now.get(name) is not value for name, value in known.items())
 
+    def _id_now(self) -> str | None:
+        """Return the name for decisions: no fit left a model that changed since."""
+        return f"{self.id_}, model changed since" if self._changed() else self.id_
+
     def _warn_if_changed(self) -> None:
         if self._changed():
             warn_user(

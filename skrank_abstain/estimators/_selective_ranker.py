@@ -133,7 +133,7 @@ class PairDecider(ModelWrapper):
 
         def decide(choose: Callable[..., PairDecisions], *which: Any) -> PairDecisions:
             made = choose(*given, *which, keys=items.key, group=items.group)
-            made = replace(made, place=place, id_=self.id_)
+            made = replace(made, place=place, id_=self._id_now())
             if items.novel is not None:
                 made = made.leaving_out(items.novel)
             if names is None:
@@ -843,7 +843,7 @@ feature_names_in_
             item_id=check_item_id(item_id, items.queries),
             index=X.index if hasattr(X, "iloc") else None,
             replaced="" if known.is_graded else type(known.model).__name__,
-            id_=self.id_,
+            id_=self._id_now(),
         )
 
     @hearing()

@@ -321,8 +321,9 @@ class Monitor:
         Warns
         -----
         UserWarning
-            If this monitor was updated before with another day, which is lost; or if
-            more than half of the queries of the last day come again.
+            If this monitor was updated before with another day, which is lost; if
+            more than half of the queries of the last day come again; or if no query has
+            a pair: then the same monitor is returned.
         """
         self._check(ranker)
         _check_day(day, self.days)
@@ -336,9 +337,10 @@ class Monitor:
                 "monitor from before, and update it with new queries alone."
             )
         levels = _levels(ranker, replace(items, y=np.zeros(items.value.size)))
-        self._warn_of_lost(_NEXT_DAYS.setdefault(self, day), but=day)
         if not len(levels):
-            warn_user(f"{day} has no query with a pair: nothing is learnt from it.")
+            warn_user(f"{day} has no query with a pair: it does not count as a day.")
+            return self
+        self._warn_of_lost(_NEXT_DAYS.setdefault(self, day), but=day)
         random = np.random.default_rng([self.seed, int(self.counts[0].sum())])
         draws = random.random(levels.shape)
         pvalues, counts = online_pvalues(self.counts, levels, draws)
@@ -572,13 +574,16 @@ class Monitor:
             )
 
     def _check(self, ranker: Any) -> None:
-        probe = _probe(ranker.estimator_) or self.probe
-        same = probe == self.probe or np.allclose(probe, self.probe or probe)
-        if str(ranker.id_) != self.id_ or not same:
+        same = str(getattr(ranker, "id_", None)) == self.id_
+        if same:
+            probe = _probe(ranker.estimator_) or self.probe
+            same = probe == self.probe or np.allclose(probe, self.probe or probe)
+        if not same:
             raise ValueError(
-                "ranker must be the one that is watched, got another, or one that was "
-                "fitted or calibrated again since, it or its model: calibrate it, and "
-                "begin anew with Monitor.of(ranker)."
+                "ranker must be the one that is watched, got a "
+                f"{type(ranker).__name__} that is another, has another threshold, or "
+                "was fitted or calibrated again since, it or its model: begin anew "
+                "with Monitor.of(ranker)."
             )
 
 

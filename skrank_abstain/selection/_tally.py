@@ -168,11 +168,14 @@ class PairTotals(Table):
         return {name: getattr(self, name) for name in (*names, *derived)}
 
     def __repr__(self) -> str:
+        n_pairs, decided, tied, wrong = (
+            each.sum()
+            for each in (self.pairs, self.accepted, self.accepted_tied, self.misranked)
+        )
         return (
-            f"PairTotals(n_queries={self.pairs.size}, pairs={self.pairs.sum():g}, "
-            f"answered_order={self.answered_order.sum():g}, "
-            f"answered_tie={self.answered_tie.sum():g}, "
-            f"misranked={self.misranked.sum():g}, ...)"
+            f"PairTotals({n_pairs:g} pairs of {self.pairs.size} queries: {decided:g} "
+            f"decided, {n_pairs - decided:g} open; of {decided - tied:g} decided pairs "
+            f"that differ {wrong:g} are in the wrong order)"
         )
 
     @property

@@ -130,13 +130,16 @@ def test_totals_say_what_they_hold(data):
     X, y, qid = data
     ranker = BALToR(FirstColumn().fit(None, None), coverage=1.0).fit(X, y, qid=qid)
     totals = ranker.evaluate(X, y, qid=qid)
-    n_pairs, n_wrong = totals.pairs.sum(), totals.misranked.sum()
+    n_pairs = totals.pairs.sum()
     decisions = ranker.predict_pairs(X, qid=qid)
     orders, ties = decisions.decided_order.sum(), decisions.decided_tie.sum()
     assert (totals.answered_order.sum(), totals.answered_tie.sum()) == (orders, ties)
-    assert repr(totals) == (
-        f"PairTotals(n_queries=50, pairs={n_pairs:g}, answered_order={orders:g}, "
-        f"answered_tie={ties:g}, misranked={n_wrong:g}, ...)"
+    some = ranker.at_coverage(0.5).evaluate(X, y, qid=qid)
+    decided, n_wrong = some.accepted.sum(), some.misranked.sum()
+    assert repr(some) == (
+        f"PairTotals({n_pairs:g} pairs of 50 queries: {decided:g} decided, "
+        f"{n_pairs - decided:g} open; of {decided - some.accepted_tied.sum():g} "
+        f"decided pairs that differ {n_wrong:g} are in the wrong order)"
     )
 
 

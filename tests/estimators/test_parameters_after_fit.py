@@ -120,7 +120,9 @@ def test_a_threshold_or_a_model_set_by_hand_is_noticed():
     loaded = pickle.loads(pickle.dumps(ranker))
     loaded.estimator_ = Ridge().fit(NEW.data, 100 * NEW.target)
     with pytest.warns(UserWarning, match="was fitted or set after the calibration"):
-        loaded.predict_pairs(**DAY)
+        decisions = loaded.predict_pairs(**DAY)
+    assert decisions.id_ == f"{loaded.id_}, model changed since"
+    assert ranker.predict_pairs(**DAY).id_ == loaded.id_
     ranker.threshold_ = 0.05
     with pytest.raises(ValueError, match=r"threshold_ must not be set, got 0\.05"):
         ranker.predict_pairs(**DAY)

@@ -95,7 +95,16 @@ def test_a_day_without_pairs_is_said_to_teach_nothing():
     X, _, qid = world(20, 1)
     with pytest.warns(UserWarning, match="Monday has no query with a pair"):
         empty = replace(START).update(RANKER, X[:0], qid=qid[:0], day="Monday")
-    assert (empty.n_seen, list(empty.days)) == (0, ["Monday"])
+    assert (empty.n_seen, list(empty.days)) == (0, [])
+    late = empty.update(RANKER, X, qid=qid, day="Monday")
+    assert (late.n_seen, list(late.days)) == (20, ["Monday"])
+
+
+def test_another_threshold_and_another_object_are_refused():
+    X, _, qid = world(20, 1)
+    for other in (RANKER.at_coverage(0.3), X):
+        with pytest.raises(ValueError, match=f"got a {type(other).__name__} that is"):
+            replace(START).update(other, X, qid=qid, day="Monday")
 
 
 def test_the_same_day_is_refused():
@@ -490,7 +499,6 @@ def test_levels_are_of_abstentions_and_of_the_mean_risk():
     np.testing.assert_array_equal(found, np.rint(64 * np.array(expected)))
 
 
-@pytest.mark.filterwarnings("ignore:d has no query:UserWarning")
 @pytest.mark.parametrize(
     ("before", "peak", "path", "n_risen", "n_since"),
     [
@@ -503,7 +511,6 @@ def test_levels_are_of_abstentions_and_of_the_mean_risk():
         ((4, 10, 20), 3, [0.5, 30, 0.5], 2, 2),
         ((4, 10, 20), 20, [0.5], 1, 5),
         ((4, 10, 20), 19, [0.5], 0, 0),
-        ((4, 10, 20), 3, [], 0, 4),
     ],
 )
 def test_since_counts_queries_from_the_rise_of_the_evidence(
@@ -520,7 +527,7 @@ def test_since_counts_queries_from_the_rise_of_the_evidence(
     risen = levels[len(path) - n_risen :].sum(axis=0)
     assert found.since == (n_since, *(kept + risen))
     assert found.n_seen == 7 + len(path)
-    assert found.peaks == (max(peak, *path, 0), 2.5)
+    assert found.peaks == (max(peak, *path), 2.5)
     assert found.days == {"d": found.peaks}
     assert found.logs is logs
     assert found.counts.sum() == START.counts.sum() + levels.size
