@@ -104,6 +104,8 @@ def row_of(
     error = np.sqrt(share * (1 - share) / len(broken))
     row = said | {"measured": round(share, 4), "se": round(float(error), 4)}
     row["power"] = f"{np.mean(power):.2f} of the pairs that differ decided"
+    issued = float(np.mean(np.array(power) > 0))
+    row["power"] += f"; anything in {issued:.2f} of draws"
     row["before"] = ""
     if before:
         was_broken, decided = np.mean(before, axis=0)

@@ -1,6 +1,7 @@
 """Intake: X, y and qid are checked, split and scored; labelled scores come out."""
 
 from skrank_abstain.intake._repeats import (
+    TRAINED_TOO,
     AboutRows,
     describe_rows,
     find_repeats,

@@ -27,6 +27,8 @@ from skrank_abstain.scorers import trained_on, unwrap
 _LEAST_DISTINCT = 0.95
 #: Fewer repeats, or a smaller share, are reported without a warning.
 _FEWEST_ITEMS, _FEWEST_QUERIES, _SMALLEST_SHARE = 10, 3, 0.01
+#: The words by which a report finds this doubt of ``fit``.
+TRAINED_TOO = "trained the model too"
 #: Rows that a fitted ranker remembers: those with the smallest hashes, 800 kB.
 _REMEMBERED = 100_000
 #: Values that are hashed at once: they stay in the processor's cache.
@@ -256,7 +258,7 @@ def _warn_of_training_rows(
 ) -> None:
     if _is_many(n_found, n_rows, _FEWEST_ITEMS):
         warn_user(
-            f"{n_found} of {n_rows} calibration {unit}s trained the model too ({how}): "
+            f"{n_found} of {n_rows} calibration {unit}s {TRAINED_TOO} ({how}): "
             "the threshold is set on what it has learned by heart, and what it "
             f"promises need not hold for new {unit}s. {remedy}."
         )

@@ -8,7 +8,7 @@ from sklearn.utils import _safe_indexing
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import check_loss
 from skrank_abstain.concentration import coverage_interval
-from skrank_abstain.intake import AboutRows
+from skrank_abstain.intake import TRAINED_TOO, AboutRows
 from skrank_abstain.pairs import Scores
 from skrank_abstain.report._page import Report, Section, Table, write_page
 from skrank_abstain.report._results import sections_of_results
@@ -29,7 +29,10 @@ ABOUT_NEW_QUERIES = (
     "The figures carry over to new queries from the same source; after a change of "
     "population or of ranker, calibrate and report anew."
 )
-NOT_SEEN = "The ranker and its threshold must not have seen these queries."
+NOT_SEEN = (
+    "The ranker and its threshold must not have seen these queries, nor its model "
+    "those that set the threshold."
+)
 NO_LABELS = (
     "NO LABELS WERE GIVEN: nothing about correctness was measured on these data."
 )
@@ -199,6 +202,11 @@ def _exceptions(data: ReportData) -> list[str]:
             "THE MODEL WAS FITTED OR SET AFTER THE CALIBRATION. The promise is about "
             "the earlier one"
         )
+    if any(TRAINED_TOO in doubt for doubt in data.ranker.doubts):
+        found.append(
+            "THE MODEL SEEMS TO HAVE BEEN TRAINED ON ROWS THAT CALIBRATED IT (see "
+            "Warnings). What is promised need not hold for new queries"
+        )
     (low, high), coverage = data.expected_coverage, data.totals.coverage
     if coverage < low - _ROUNDING or coverage > high + _ROUNDING:
         found.append(
@@ -237,8 +245,8 @@ def _verdict(data: ReportData) -> Section:
     if where := _broken(data):
         said.insert(
             0,
-            f"{_BROKEN}{where}. These queries come from another source, or the promise "
-            "fails, as it may.",
+            f"{_BROKEN}{where}. These queries come from another source, the model was "
+            "trained on those that certify, or the promise fails, as it may.",
         )
     said.append(data.text.promised.split("\n- ")[0])
     if not data.labelled:
@@ -426,6 +434,9 @@ _WORDS = [
     "decided pair: a pair with an answer. Coverage: the share of pairs decided.",
     "discordance: of the decided pairs that differ, the share in the wrong order. A "
     "called tie counts one half. Selective risk: the mean loss of the decided pairs.",
+    "each query counting alike: draw a query, then a pair of it that differs; of those "
+    "that are decided, this share is in the wrong order. So a query with few decided "
+    "pairs weighs little: it is not the mean of the queries' own shares.",
     "conditional risk of a pair: the loss that the tie model expects of the answer; if "
     "each wrong answer costs 1, the probability that it is wrong.",
     "fingerprint: the first digits of a SHA-256 over the rows by value, their queries "

@@ -480,7 +480,7 @@ class CertifiedRisk(Rule):
         tested = (
             f"\n- test: betting with max_risk = {bound} and delta = "
             f"{self.delta:g}, on {calibration.items.n_queries} certification queries "
-            f"({calibration.items.n_pairs} pairs) that were used for nothing else; "
+            f"({calibration.items.n_pairs} pairs) that set nothing else; "
             f"{n_tuning} others fitted the tie model and chose where the search starts"
         )
         counts, where = calibration.group_counts(), ""
@@ -518,8 +518,8 @@ class CertifiedRisk(Rule):
             f"certified: {what} at most {bound}, each {alike} counting alike",
             f"CERTIFIED. {meaning}. This is promised for new queries from the source "
             f"of the {calibration.items.n_queries} certification queries{where}, each "
-            f"{alike} counting alike. It fails with a probability of at most "
-            f"{100 * self.delta:g} %, over the draw of these queries.{tested}"
+            f"{alike} counting alike. Of all calibrations on such draws of queries, at "
+            f"most {100 * self.delta:g} % end in a promise that fails.{tested}"
             f"\n- on the certification queries the {what} was {by_query:.4f}, each "
             f"query counting alike, and {by_pair:.4f}, each pair counting alike",
             Bound(what, float(self.max_risk), self.weighting, blind),

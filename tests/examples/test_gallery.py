@@ -274,7 +274,7 @@ def test_09_guarantees(page):
         right[kind] = 1 - found["ranker"].evaluate(X, y, qid=day).selective_risk
     assert right["worn"] < 0.7 < 0.8 < right["new"]  # the bound is 0.2 for all together
     assert "\n\nCERTIFIED. " in found["page"]
-    assert "It fails with a probability of at most 10 %" in found["page"]
+    assert "at most 10 % end in a promise that fails" in found["page"]
     assert re.search("group worn: .* above .* not promised for it", found["page"])
     assert re.search(
         r"^\| worn \| \d+ \|.* to .*\|$", found["page"], flags=re.MULTILINE

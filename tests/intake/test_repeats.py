@@ -190,8 +190,15 @@ def test_trees_tell_the_rows_that_trained_them(kind, days):
         "and what it promises need not hold for new items. Calibrate on other items, "
         "or pass the model unfitted."
     )
-    BALToR(model).fit(*OTHER, qid=OTHER_QID)
+    fresh = BALToR(model).fit(*OTHER, qid=OTHER_QID)
     BALToR(kind(n_estimators=5), random_state=0).fit(X, y, qid=qid)
+    seems = "THE MODEL SEEMS TO HAVE BEEN TRAINED ON ROWS THAT CALIBRATED IT"
+    assert seems not in fresh.report(X, y, qid=qid)
+    with pytest.warns(UserWarning, match=SHARED):
+        known = RiskControlledRanker(model, max_risk=0.3).fit(X, y, qid=qid)
+    verdict = known.report(*OTHER, qid=OTHER_QID).split("## Verdict\n\n")[1]
+    assert verdict.startswith(seems)
+    assert "as promised" not in verdict.split("##")[0]
 
 
 def test_a_judge_of_pairs_tells_them_too():

@@ -190,6 +190,7 @@ def test_the_verdict_counts_decisions(labelled, n_pairs):
         text=SimpleNamespace(promised="Nothing.\n- a detail"),
         ranker=SimpleNamespace(
             bounds=[],
+            doubts=[],
             changed=False,
             region=None,
             calibration=SimpleNamespace(items=None, totals=lambda *_: totals),

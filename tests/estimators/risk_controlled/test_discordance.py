@@ -178,7 +178,7 @@ def test_what_a_report_promises(model, data):
     assert (
         "Of the decided pairs that differ, at most 30 % are in the wrong order" in page
     )
-    assert "It fails with a probability of at most 10 %" in page
+    assert "at most 10 % end in a promise that fails" in page
 
 
 @pytest.mark.parametrize("bound", ["risk", "pairs"])

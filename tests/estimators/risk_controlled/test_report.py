@@ -36,13 +36,13 @@ def test_report(ranker, data):
     assert " is at most 0.36; a coin that orders every certification pair has " in page
     assert (
         f"promised for new queries from the source of the {ranker.n_queries_} "
-        "certification queries, each query counting alike. It fails with a probability "
-        "of at most 10 %, over the draw of these queries. Observed in "
+        "certification queries, each query counting alike. Of all calibrations on such "
+        "draws of queries, at most 10 % end in a promise that fails. Observed in "
     ) in page
     assert (
         "- test: betting with max_risk = 0.36 and delta = 0.1, on "
         f"{ranker.n_queries_} certification queries ({ranker.n_pairs_} pairs) that "
-        f"were used for nothing else; {ranker.n_tuning_queries_} others fitted"
+        f"set nothing else; {ranker.n_tuning_queries_} others fitted"
     ) in page
     assert "groups" not in page
     # The others promise nothing.
