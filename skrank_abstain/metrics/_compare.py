@@ -53,6 +53,13 @@ RatioDifference
     aurc: RatioDifference
     own_coverage: RatioDifference
 
+    def __str__(self) -> str:
+        lines = [f"{'':19}" + "".join(f"{n:>12}" for n in RatioDifference._fields)]
+        for name in _QUANTITIES:
+            numbers = getattr(self, name)
+            lines.append(f"{name:19}" + "".join(f"{each:12.4f}" for each in numbers))
+        return "\n".join([f"coverage {self.coverage:g}, loss {self.loss}", *lines])
+
     def _columns(self) -> dict[str, NDArray[Any]]:
         columns = np.array([getattr(self, name) for name in _QUANTITIES]).T
         numbers = dict(zip(RatioDifference._fields, columns, strict=True))

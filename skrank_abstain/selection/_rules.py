@@ -304,7 +304,8 @@ class Price(Rule):
         if self.cost > loss.max():
             raise ValueError(
                 f"cost must be at most {loss.max():g}, the largest loss, got "
-                f"{self.cost!r}: beyond it every pair is decided. Is it in percent?"
+                f"{self.cost!r}: beyond it every pair is decided. Is it in percent, or "
+                "what a wrong order costs if asking costs 1? Pass 0.2 for five to one."
             )
 
     def select(self, calibration: Calibration) -> Region:

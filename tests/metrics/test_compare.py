@@ -93,6 +93,14 @@ def test_numbers_are_those_of_the_pairs(a, b, new):
         assert each.low < each.difference < each.high
         assert (each.pvalue < 0.05) == (not each.low <= 0 <= each.high)
     frame = found.to_frame()
+    head, names, *lines = str(found).splitlines()
+    assert head == f"coverage {found.coverage:g}, loss {found.loss}"
+    assert names.split() == list(found.risk._fields)
+    assert [line.split()[0] for line in lines] == frame["quantity"].tolist()
+    for line, row in zip(lines, frame.to_numpy(), strict=True):
+        assert [float(each) for each in line.split()[1:]] == [
+            round(float(each), 4) for each in row[1:]
+        ]
     assert list(frame["quantity"]) == list(QUANTITIES)
     assert frame["pvalue"].tolist() == [each.pvalue for each in quantities(found)]
 
