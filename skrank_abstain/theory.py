@@ -22,7 +22,6 @@ Under the ROC Curve". AISTATS 2005.
 import math
 from bisect import bisect_left
 from collections.abc import Callable
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -35,17 +34,14 @@ from sklearn.utils import check_random_state
 from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._validation import (
     check_choice,
-    check_finite,
     check_fraction,
     check_positive,
     check_positive_int,
     check_real,
     check_relevance,
     check_scores,
-    refuse_values,
     shown,
 )
-from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics import Estimate
 from skrank_abstain.pairs import Scores, count_outcomes, group_queries
@@ -60,9 +56,6 @@ __all__ = [
     "auc_sample_size",
     "log_rank_shatter_linear",
     "log_threshold_shatter_linear",
-    "empirical_auc",
-    "bipartite_rank_matrix",
-    "forbidden_submatrix",
     "count_rank_matrices",
 ]
 
@@ -359,148 +352,11 @@ def auc_test_set_bound(
     return math.sqrt(log_term / (2 * size))
 
 
-def bipartite_rank_matrix(
-    positive_scores: ArrayLike, negative_scores: ArrayLike
-) -> FloatArray:
-    """Return how each positive compares with each negative.
-
-    Parameters
-    ----------
-    positive_scores : array-like of shape (m,)
-        Scores of the positives; higher is better.
-    negative_scores : array-like of shape (n,)
-        Scores of the negatives.
-
-    Returns
-    -------
-    matrix : ndarray of shape (m, n), float64
-        1 where the positive has the higher score, 1/2 at equal scores, 0 otherwise.
-
-    Raises
-    ------
-    ValueError
-        If an array is empty, not one-dimensional, or has values that are not finite.
-
-    See Also
-    --------
-    empirical_auc : The mean of the matrix, in O((m + n) log(m + n)).
-
-    Notes
-    -----
-    Defined in Agarwal, Har-Peled and Roth (2005). O(m n) time and memory.
-
-    Examples
-    --------
-    >>> from skrank_abstain.theory import bipartite_rank_matrix
-    >>> bipartite_rank_matrix([0.9, 0.4], [0.4, 0.1, 0.7])
-    array([[1. , 1. , 1. ],
-           [0.5, 1. , 0. ]])
-    """
-    positive, negative = _check_scores(positive_scores, negative_scores)
-    above = positive[:, None] > negative
-    return np.asarray(above + 0.5 * (positive[:, None] == negative))
-
-
-def empirical_auc(positive_scores: ArrayLike, negative_scores: ArrayLike) -> float:
-    """Return the AUC of a sample.
-
-    Higher is better, in [0, 1]; 0.5 is guessing.
-
-    Parameters
-    ----------
-    positive_scores : array-like of shape (m,)
-        Scores of the positives; higher is better.
-    negative_scores : array-like of shape (n,)
-        Scores of the negatives.
-
-    Returns
-    -------
-    auc : float
-        Share of pairs of a positive and a negative in which the positive has the higher
-        score; equal scores count one half.
-
-    Raises
-    ------
-    ValueError
-        If an array is empty, not one-dimensional, or has values that are not finite.
-
-    See Also
-    --------
-    sklearn.metrics.roc_auc_score : The same from labels and scores.
-    auc_confidence_interval : The same with an interval.
-
-    Notes
-    -----
-    Equation 1 of Agarwal, Har-Peled and Roth (2005), by the rank sum of Wilcoxon, Mann
-    and Whitney. O((m + n) log(m + n)).
-
-    Examples
-    --------
-    >>> from skrank_abstain.theory import empirical_auc
-    >>> empirical_auc([0.9, 0.4], [0.4, 0.1, 0.7, 0.2])
-    0.8125
-    """
-    positive, negative = _check_scores(positive_scores, negative_scores)
-    return _auc(positive, negative)
-
-
 def _auc(positive: FloatArray, negative: FloatArray) -> float:
     """Return the share of pairs won by the positive, ties one half."""
     m, n = positive.size, negative.size
     rank = rankdata(np.concatenate([positive, negative]))[:m]
     return float((rank.sum() - m * (m + 1) / 2) / (m * n))
-
-
-def forbidden_submatrix(
-    matrix: ArrayLike,
-) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Return two rows and two columns that no scores can produce.
-
-    A matrix is the rank matrix of some scores if and only if there are none.
-
-    Parameters
-    ----------
-    matrix : array-like of shape (m, n)
-        Entries 0, 1/2 and 1.
-
-    Returns
-    -------
-    rows, columns : tuple of two ints
-        The first such columns and, within them, the first such rows. None in place of
-        both if some scores have this matrix.
-
-    Raises
-    ------
-    ValueError
-        If the matrix is empty, not two-dimensional, or has other entries.
-
-    Notes
-    -----
-    A row compares two negatives: if its entries differ, the larger entry belongs to the
-    lower score; if both are 1/2, the scores are equal; if both are 0 or both are 1, the
-    row says nothing. Two rows that disagree contradict each other, as in 30 of the 81
-    matrices of shape (2, 2). A matrix without such a sub-matrix is realizable: Agarwal,
-    Har-Peled and Roth (2005), Table 1. O(m n^2) time.
-
-    Examples
-    --------
-    >>> from skrank_abstain.theory import forbidden_submatrix
-    >>> forbidden_submatrix([[1, 1, 1], [1, 0.5, 0], [0, 0, 1]])
-    ((1, 2), (0, 2))
-    """
-    array = check_finite(matrix, "matrix", ("n_positives", "n_negatives"))
-    other = ~np.isin(array, (0, 0.5, 1))
-    refuse_values(array, other, "matrix must hold 0, 1/2 and 1")
-    for first, second in combinations(range(array.shape[1]), 2):
-        left, right = array[:, first], array[:, second]
-        # How each row orders the two negatives: 0 for equal scores (both entries 1/2).
-        # Rows with two 0s or two 1s do not compare them.
-        order = np.sign(left - right)
-        rows = np.flatnonzero((order != 0) | (left == 0.5))
-        other = rows[order[rows] != order[rows[:1]]]
-        if other.size:
-            return (int(rows[0]), int(other[0])), (first, second)
-    return None
 
 
 def count_rank_matrices(m: int, n: int) -> int:
@@ -564,20 +420,6 @@ def _surjections(n: int) -> list[int]:
         padded = [0, *counts, 0]
         counts = [k * (padded[k + 1] + padded[k]) for k in range(len(counts) + 1)]
     return counts
-
-
-def _check_scores(
-    positive_scores: ArrayLike, negative_scores: ArrayLike
-) -> tuple[FloatArray, FloatArray]:
-    positive = check_finite(positive_scores, "positive_scores", ("n_positives",))
-    negative = check_finite(negative_scores, "negative_scores", ("n_negatives",))
-    classes = {*np.unique(positive)} == {0.0, 1.0} != {*np.unique(negative)}
-    if classes and positive.size == negative.size > 2:
-        warn_user(
-            "positive_scores are 0 and 1 alone: for classes y and scores s pass "
-            "s[y == 1] and s[y == 0]."
-        )
-    return positive, negative
 
 
 #: With this many items, counting all rank matrices takes hundredths of a second.
