@@ -35,7 +35,6 @@ from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._validation import (
     check_choice,
     check_fraction,
-    check_positive,
     check_positive_int,
     check_real,
     check_relevance,
@@ -50,9 +49,7 @@ __all__ = [
     "auc_confidence_interval",
     "auc_test_set_bound",
     "auc_uniform_bound",
-    "auc_uniform_bound_by_share",
     "auc_uniform_bound_freund",
-    "auc_uniform_probability",
     "auc_sample_size",
     "log_rank_shatter_linear",
     "log_threshold_shatter_linear",
@@ -619,7 +616,6 @@ def auc_uniform_bound(
     See Also
     --------
     log_rank_shatter_linear : The coefficient of linear functions.
-    auc_uniform_probability : The same, solved for delta.
     auc_sample_size : The same, solved for the numbers of items.
     auc_test_set_bound : Far narrower for rankers that were fixed
         before the sample was drawn.
@@ -628,7 +624,10 @@ def auc_uniform_bound(
     -----
     Corollary 1 of Agarwal, Har-Peled and Roth (2005):
     sqrt(8 (m + n) (ln r(2m, 2n) + ln(4 / delta)) / (m n)). It holds given m and n,
-    whatever the order of the labels. O(1), plus the cost of ``log_shatter``.
+    whatever the order of the labels, and for the m and n that a sample happens to have
+    where the labels are drawn, too: Theorem 3. Solved for delta it is Theorem 2,
+    4 r(2m, 2n) exp(-m n epsilon^2 / (8 (m + n))). O(1), plus the cost of
+    ``log_shatter``.
 
     Examples
     --------
@@ -641,119 +640,11 @@ def auc_uniform_bound(
     0.501
     """
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    return _uniform_bound(m, n, log_shatter, delta)
-
-
-def auc_uniform_bound_by_share(
-    n_items: int,
-    positive_share: float,
-    log_shatter: float | Callable[[int, int], float],
-    *,
-    delta: float,
-) -> float:
-    """Bound the deviation of the AUC for a class, from the share of positives.
-
-    Lower is tighter; 1 or more says nothing. The bound of :func:`auc_uniform_bound` for
-    items drawn together with their labels.
-
-    Parameters
-    ----------
-    n_items : int
-        Number of items M, at least 2.
-    positive_share : float
-        Share of positives that the sample happens to have, in (0, 1).
-    log_shatter : float or callable
-        As for :func:`auc_uniform_bound`.
-    delta : float
-        Probability that the bound fails, in (0, 1].
-
-    Returns
-    -------
-    epsilon : float
-        With probability at least 1 - delta, the empirical and the expected AUC of every
-        function of the class differ by less than epsilon.
-
-    Raises
-    ------
-    TypeError
-        If a number has the wrong type.
-    ValueError
-        If a number is out of range, or the logarithm negative or not finite.
-
-    Notes
-    -----
-    Theorem 3 of Agarwal, Har-Peled and Roth (2005), with rho the share of positives:
-    sqrt(8 (ln r(2 rho M, 2 (1 - rho) M) + ln(4 / delta)) / (rho (1 - rho) M)).
-    Numbers of items are rounded up for ``log_shatter``, which must not fall with them.
-    O(1), plus the cost of ``log_shatter``.
-
-    Examples
-    --------
-    >>> import math
-    >>> from skrank_abstain.theory import auc_uniform_bound_by_share
-    >>> round(auc_uniform_bound_by_share(20_000, 0.3, math.log(3), delta=0.05), 3)
-    0.102
-    """
-    total = check_positive_int(n_items, "n_items", minimum=2)
-    share = check_fraction(positive_share, "positive_share")
-    return _uniform_bound(share * total, (1 - share) * total, log_shatter, delta)
-
-
-def _uniform_bound(m: float, n: float, log_shatter: Any, delta: float) -> float:
     log_term = math.log(4 / check_fraction(delta, "delta", include_one=True))
     # Twice the items: the proof compares the sample with a second one of its size.
-    # 0.3 * 20 is 6.000000000000001, which must count as 6 items.
-    sizes = (math.ceil(round(2 * size, 6)) for size in (m, n))
     # Logarithms throughout: r(2m, 2n) itself is beyond float64 for most samples.
-    log_term += _log_coefficient(log_shatter, *sizes)
+    log_term += _log_coefficient(log_shatter, 2 * m, 2 * n)
     return math.sqrt(8 * (1 / m + 1 / n) * log_term)
-
-
-def auc_uniform_probability(
-    epsilon: float, m: int, n: int, log_shatter: float | Callable[[int, int], float]
-) -> float:
-    """Bound the probability that some function's AUC deviates by epsilon or more.
-
-    Lower is tighter; in [0, 1], where 1 says nothing.
-
-    Parameters
-    ----------
-    epsilon : float
-        Deviation, greater than 0.
-    m, n : int
-        Numbers of positives and negatives, at least 1.
-    log_shatter : float or callable
-        As for :func:`auc_uniform_bound`.
-
-    Returns
-    -------
-    probability : float
-
-    Raises
-    ------
-    TypeError
-        If a number has the wrong type.
-    ValueError
-        If a number is out of range, or the logarithm negative or not finite.
-
-    Notes
-    -----
-    Theorem 2 of Agarwal, Har-Peled and Roth (2005): 4 r(2m, 2n) exp(-m n epsilon^2 / (8
-    (m + n))), at most 1. O(1), plus the cost of ``log_shatter``.
-
-    Examples
-    --------
-    >>> import math
-    >>> from skrank_abstain.theory import auc_uniform_probability
-    >>> round(auc_uniform_probability(0.2, 5000, 5000, math.log(3)), 6)
-    4.5e-05
-    """
-    number = check_positive(epsilon, "epsilon")
-    m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    log_coefficient = _log_coefficient(log_shatter, 2 * m, 2 * n)
-    exponent = math.log(4) + log_coefficient - number**2 / (8 * (1 / m + 1 / n))
-    # exp would overflow where the bound exceeds 1.
-    return math.exp(min(exponent, 0.0))
 
 
 def auc_uniform_bound_freund(
