@@ -302,12 +302,9 @@ class OnlineExpertRun(NamedTuple):
     expected_loss : ndarray of shape (n_rounds,), float64
         Mean loss of the experts in each round, weighted as they were before it: the
         expected loss of the prediction.
-    best_expert_loss : float
-        Smallest total loss of an expert.
     regret_bound : float
-        The sum of ``expected_loss`` exceeds ``best_expert_loss`` by at most this.
-    n_experts : int
-        Number of experts.
+        The sum of ``expected_loss`` exceeds the smallest of ``expert_losses`` by at
+        most this.
     updated : ndarray of shape (n_rounds,), bool
         Whether the experts learned in each round.
     prediction : ndarray of shape (n_rounds, n_labels) or (n_rounds,), int64
@@ -330,16 +327,14 @@ class OnlineExpertRun(NamedTuple):
     ...     [[[1, 2]], [[2, 1]]], points=[0, 0, 0], y=[[0, 1]] * 3,
     ...     loss=multilabel_loss, family="sum", random_state=0,
     ... )
-    >>> bool(run.expected_loss.sum() <= run.best_expert_loss + run.regret_bound)
+    >>> bool(run.expected_loss.sum() <= run.expert_losses.min() + run.regret_bound)
     True
     >>> run.best_hypothesis_loss, run.prediction.shape
     (0.0, (3, 2))
     """
 
     expected_loss: FloatArray
-    best_expert_loss: float
     regret_bound: float
-    n_experts: int
     updated: BoolArray
     prediction: IntArray
     expert_losses: FloatArray
@@ -465,7 +460,6 @@ def run_of_experts(
     cumulative = np.cumsum(weights, axis=1)
     below = rng.random_sample((n_rounds, 1)) * cumulative[:, -1:]
     drawn = (cumulative <= below).sum(axis=1)
-    totals = losses.sum(axis=0)
     # In expectation over the updates, the expert that is taught the best hypothesis
     # makes the mistakes of the learning rounds, and n_rounds**(1 - beta) times as many
     # in all rounds. The second term covers the search for this expert.
@@ -473,12 +467,10 @@ def run_of_experts(
     search = largest * math.sqrt(2 * math.pow(n_rounds, 1 + beta) * entropy)
     return OnlineExpertRun(
         expected_loss=(weights * losses).sum(axis=1),
-        best_expert_loss=float(totals.min()),
         regret_bound=largest * math.sqrt(n_rounds * log_n / 2),
-        n_experts=n_experts,
         updated=updated,
         prediction=predictions[choices[np.arange(n_rounds), drawn]],
-        expert_losses=totals,
+        expert_losses=losses.sum(axis=0),
         best_hypothesis_loss=best_hypothesis_loss,
         class_regret_bound=math.pow(n_rounds, 1 - beta) * cost_of_mistakes + search,
     )
@@ -593,9 +585,9 @@ def online_expert_run(
     ...     family="sum",
     ...     random_state=2,
     ... )
-    >>> run.n_experts, run.updated.tolist()
+    >>> run.expert_losses.size, run.updated.tolist()
     (217, [True, True, False, True])
-    >>> bool(run.expected_loss.sum() <= run.best_expert_loss + run.regret_bound)
+    >>> bool(run.expected_loss.sum() <= run.expert_losses.min() + run.regret_bound)
     True
     >>> run.best_hypothesis_loss
     0.0
@@ -733,8 +725,8 @@ def online_threshold_run(
     ...     j=1,
     ...     random_state=2,
     ... )
-    >>> run.n_experts, run.best_hypothesis_loss, run.best_expert_loss
-    (217, 0.0, 1.0)
+    >>> run.expert_losses.size, run.best_hypothesis_loss
+    (217, 0.0)
     >>> run.prediction.shape
     (4,)
     """
