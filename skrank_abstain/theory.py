@@ -811,11 +811,8 @@ def auc_sample_size(
 
 
 def _log_coefficient(log_shatter: Any, *sizes: int) -> float:
+    value = log_shatter(*sizes) if callable(log_shatter) else log_shatter
+    remedy = " It is the logarithm of a count of at least 1."
     return check_real(
-        log_shatter(*sizes) if callable(log_shatter) else log_shatter,
-        "log_shatter",
-        0,
-        math.inf,
-        include_high=False,
-        remedy=" It is the logarithm of a count of at least 1.",
+        value, "log_shatter", 0, math.inf, include_high=False, remedy=remedy
     )
