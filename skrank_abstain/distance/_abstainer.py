@@ -543,7 +543,7 @@ class DistanceAbstainer(PairDecider):
         """Return a fitted copy with another distance; nothing is rescored."""
         check_is_fitted(self, "gamma_")
         other = copy.copy(self)
-        vars(other).update(params)
+        other.__dict__.update(params)
         other._check_rule()
         other._set_threshold()
         return other
