@@ -251,7 +251,8 @@ class NearDecision:
         every = np.stack([beyond[:, 1], beyond[:, 0] - beyond[:, 1]], axis=1)
         near_cells = np.zeros(every.shape)
         for low, high in self._near_pairs(X, items.offsets, searched, region):
-            near_cells += _outcomes(items, low, high, weight)
+            mass = items.weight_of(low, high, weight)
+            np.add.at(near_cells.reshape(-1), _cells(items, low, high), mass)
         # Weighted sums differ in the last digits, so differences may be just below 0.
         far_cells = np.maximum(every - near_cells, 0)
         counts = np.concatenate([near_cells, far_cells], axis=1)
@@ -274,18 +275,13 @@ class NearDecision:
             yield from near_pairs(X, start, stop, gamma, self.norm)
 
 
-def _outcomes(
-    items: Scores, low: IntArray, high: IntArray, weight: FloatArray | None
-) -> FloatArray:
-    """Add up pairs of positions by query, shape (n_queries, 2, 4)."""
-    grades, query = items.grades, items.query_of(low)
+def _cells(items: Scores, low: IntArray, high: IntArray) -> IntArray:
+    """Return the cell of each pair of positions in sums (n_queries, 2, 4), ravelled."""
+    grades = items.grades
     equal = items.value[low] == items.value[high]
     order = np.sign(grades[high] - grades[low])
     outcome = np.where(equal & (order != 0), 3, 1 - order)
-    cell = (query * 2 + equal) * 4 + outcome
-    mass = items.weight_of(low, high, weight)
-    sums = np.bincount(cell, mass, 8 * items.n_queries)
-    return np.asarray(sums.reshape(-1, 2, 4))
+    return (items.query_of(low) * 2 + equal) * 4 + outcome
 
 
 def near_pairs(
