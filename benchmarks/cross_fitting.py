@@ -21,9 +21,11 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 from lightgbm import LGBMRanker
+from scipy.io import arff
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import ndcg_score
 from sklearn.preprocessing import scale
@@ -35,7 +37,6 @@ from skrank_abstain.metrics import aurc_loss
 from skrank_abstain.multilabel import (
     SelectiveMultilabelRanker,
     ThresholdDecompositionRanker,
-    load_mulan_arff,
 )
 from skrank_abstain.pairs import group_queries, pair_labels
 
@@ -68,6 +69,17 @@ def simulated(n_queries: int, seed: int) -> tuple[Part, Part]:
     return parts[0], parts[1]
 
 
+def read_mulan(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return features and labels of an ARFF file; the XML file names the labels."""
+    tags = ET.parse(next(path.parent.glob("*.xml"))).iter()
+    labels = {tag.get("name") for tag in tags}
+    table, _ = arff.loadarff(path)
+    names = table.dtype.names
+    X = [table[name].astype(float) for name in names if name not in labels]
+    y = [table[name].astype(int) for name in names if name in labels]
+    return np.column_stack(X), np.column_stack(y)
+
+
 def worlds(
     folders: list[Path], labels: list[Path]
 ) -> Iterator[tuple[str, Any, Callable[[int], tuple[Part, Part]]]]:
@@ -95,9 +107,9 @@ def worlds(
             if n < np.unique(pool[2]).size - 20:
                 yield f"{folder.name}, {n}", booster(), partial(drawn, pool, n)
     for folder in labels:
-        found = load_mulan_arff(next(folder.glob("*-train.arff")))
+        X, y = read_mulan(next(folder.glob("*-train.arff")))
         model = ThresholdDecompositionRanker(LogisticRegression(max_iter=1000))
-        pool = (scale(found.data), found.target, None)
+        pool = (scale(X), y, None)
         yield f"{folder.name}, 100", model, partial(drawn, pool, 100)
 
 

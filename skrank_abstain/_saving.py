@@ -103,43 +103,27 @@ def all_or_nothing(fit: Fit) -> Fit:
     """Decorate ``fit`` so that it leaves the estimator fitted or not fitted at all.
 
     It first removes the results of an earlier fit. Otherwise a failed refit could leave
-    the model of one fit with the threshold of another.
+    the model of one fit with the threshold of another. ``partial_fit``, which goes on
+    from them, must make new objects: if it fails, the earlier ones stay, unchanged.
     """
 
     @wraps(fit)
     def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not hasattr(self, "get_params"):
-            name = fit.__qualname__[:-4]
+            name = fit.__qualname__.rpartition(".")[0]
             raise TypeError(f"fit needs an instance: {name}(...).fit, not {name}.fit.")
-        self.__dict__ = {
-            name: value for name, value in vars(self).items() if not name.endswith("_")
-        }
-        return _on_a_twin(fit, self, args, kwargs)
+        if fit.__name__ != "partial_fit":
+            kept = {k: v for k, v in vars(self).items() if not k.endswith("_")}
+            self.__dict__ = kept
+        twin = object.__new__(type(self))
+        twin.__dict__ = dict(vars(self))
+        with hearing() as twin._warned:
+            fit(twin, *args, **kwargs)
+        # One assignment, which an interrupt (Ctrl-C) finds either done or not done.
+        self.__dict__ = twin.__dict__
+        return self
 
     return cast("Fit", whole)
-
-
-def new_or_old(partial_fit: Fit) -> Fit:
-    """Decorate ``partial_fit`` so that it can be repeated if it fails.
-
-    It must make new objects, and leave the objects of the earlier state unchanged.
-    """
-
-    @wraps(partial_fit)
-    def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _on_a_twin(partial_fit, self, args, kwargs)
-
-    return cast("Fit", whole)
-
-
-def _on_a_twin(fit: Fit, self: Any, args: Any, kwargs: Any) -> Any:
-    twin = object.__new__(type(self))
-    twin.__dict__ = dict(vars(self))
-    with hearing() as twin._warned:
-        fit(twin, *args, **kwargs)
-    # One assignment, which an interrupt (Ctrl-C) finds either done or not done.
-    self.__dict__ = twin.__dict__
-    return self
 
 
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:

@@ -22,7 +22,6 @@ Under the ROC Curve". AISTATS 2005.
 import math
 from bisect import bisect_left
 from collections.abc import Callable
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -35,17 +34,13 @@ from sklearn.utils import check_random_state
 from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._validation import (
     check_choice,
-    check_finite,
     check_fraction,
-    check_positive,
     check_positive_int,
     check_real,
     check_relevance,
     check_scores,
-    refuse_values,
     shown,
 )
-from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics import Estimate
 from skrank_abstain.pairs import Scores, count_outcomes, group_queries
@@ -54,15 +49,10 @@ __all__ = [
     "auc_confidence_interval",
     "auc_test_set_bound",
     "auc_uniform_bound",
-    "auc_uniform_bound_by_share",
     "auc_uniform_bound_freund",
-    "auc_uniform_probability",
     "auc_sample_size",
     "log_rank_shatter_linear",
     "log_threshold_shatter_linear",
-    "empirical_auc",
-    "bipartite_rank_matrix",
-    "forbidden_submatrix",
     "count_rank_matrices",
 ]
 
@@ -359,148 +349,11 @@ def auc_test_set_bound(
     return math.sqrt(log_term / (2 * size))
 
 
-def bipartite_rank_matrix(
-    positive_scores: ArrayLike, negative_scores: ArrayLike
-) -> FloatArray:
-    """Return how each positive compares with each negative.
-
-    Parameters
-    ----------
-    positive_scores : array-like of shape (m,)
-        Scores of the positives; higher is better.
-    negative_scores : array-like of shape (n,)
-        Scores of the negatives.
-
-    Returns
-    -------
-    matrix : ndarray of shape (m, n), float64
-        1 where the positive has the higher score, 1/2 at equal scores, 0 otherwise.
-
-    Raises
-    ------
-    ValueError
-        If an array is empty, not one-dimensional, or has values that are not finite.
-
-    See Also
-    --------
-    empirical_auc : The mean of the matrix, in O((m + n) log(m + n)).
-
-    Notes
-    -----
-    Defined in Agarwal, Har-Peled and Roth (2005). O(m n) time and memory.
-
-    Examples
-    --------
-    >>> from skrank_abstain.theory import bipartite_rank_matrix
-    >>> bipartite_rank_matrix([0.9, 0.4], [0.4, 0.1, 0.7])
-    array([[1. , 1. , 1. ],
-           [0.5, 1. , 0. ]])
-    """
-    positive, negative = _check_scores(positive_scores, negative_scores)
-    above = positive[:, None] > negative
-    return np.asarray(above + 0.5 * (positive[:, None] == negative))
-
-
-def empirical_auc(positive_scores: ArrayLike, negative_scores: ArrayLike) -> float:
-    """Return the AUC of a sample.
-
-    Higher is better, in [0, 1]; 0.5 is guessing.
-
-    Parameters
-    ----------
-    positive_scores : array-like of shape (m,)
-        Scores of the positives; higher is better.
-    negative_scores : array-like of shape (n,)
-        Scores of the negatives.
-
-    Returns
-    -------
-    auc : float
-        Share of pairs of a positive and a negative in which the positive has the higher
-        score; equal scores count one half.
-
-    Raises
-    ------
-    ValueError
-        If an array is empty, not one-dimensional, or has values that are not finite.
-
-    See Also
-    --------
-    sklearn.metrics.roc_auc_score : The same from labels and scores.
-    auc_confidence_interval : The same with an interval.
-
-    Notes
-    -----
-    Equation 1 of Agarwal, Har-Peled and Roth (2005), by the rank sum of Wilcoxon, Mann
-    and Whitney. O((m + n) log(m + n)).
-
-    Examples
-    --------
-    >>> from skrank_abstain.theory import empirical_auc
-    >>> empirical_auc([0.9, 0.4], [0.4, 0.1, 0.7, 0.2])
-    0.8125
-    """
-    positive, negative = _check_scores(positive_scores, negative_scores)
-    return _auc(positive, negative)
-
-
 def _auc(positive: FloatArray, negative: FloatArray) -> float:
     """Return the share of pairs won by the positive, ties one half."""
     m, n = positive.size, negative.size
     rank = rankdata(np.concatenate([positive, negative]))[:m]
     return float((rank.sum() - m * (m + 1) / 2) / (m * n))
-
-
-def forbidden_submatrix(
-    matrix: ArrayLike,
-) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Return two rows and two columns that no scores can produce.
-
-    A matrix is the rank matrix of some scores if and only if there are none.
-
-    Parameters
-    ----------
-    matrix : array-like of shape (m, n)
-        Entries 0, 1/2 and 1.
-
-    Returns
-    -------
-    rows, columns : tuple of two ints
-        The first such columns and, within them, the first such rows. None in place of
-        both if some scores have this matrix.
-
-    Raises
-    ------
-    ValueError
-        If the matrix is empty, not two-dimensional, or has other entries.
-
-    Notes
-    -----
-    A row compares two negatives: if its entries differ, the larger entry belongs to the
-    lower score; if both are 1/2, the scores are equal; if both are 0 or both are 1, the
-    row says nothing. Two rows that disagree contradict each other, as in 30 of the 81
-    matrices of shape (2, 2). A matrix without such a sub-matrix is realizable: Agarwal,
-    Har-Peled and Roth (2005), Table 1. O(m n^2) time.
-
-    Examples
-    --------
-    >>> from skrank_abstain.theory import forbidden_submatrix
-    >>> forbidden_submatrix([[1, 1, 1], [1, 0.5, 0], [0, 0, 1]])
-    ((1, 2), (0, 2))
-    """
-    array = check_finite(matrix, "matrix", ("n_positives", "n_negatives"))
-    other = ~np.isin(array, (0, 0.5, 1))
-    refuse_values(array, other, "matrix must hold 0, 1/2 and 1")
-    for first, second in combinations(range(array.shape[1]), 2):
-        left, right = array[:, first], array[:, second]
-        # How each row orders the two negatives: 0 for equal scores (both entries 1/2).
-        # Rows with two 0s or two 1s do not compare them.
-        order = np.sign(left - right)
-        rows = np.flatnonzero((order != 0) | (left == 0.5))
-        other = rows[order[rows] != order[rows[:1]]]
-        if other.size:
-            return (int(rows[0]), int(other[0])), (first, second)
-    return None
 
 
 def count_rank_matrices(m: int, n: int) -> int:
@@ -564,20 +417,6 @@ def _surjections(n: int) -> list[int]:
         padded = [0, *counts, 0]
         counts = [k * (padded[k + 1] + padded[k]) for k in range(len(counts) + 1)]
     return counts
-
-
-def _check_scores(
-    positive_scores: ArrayLike, negative_scores: ArrayLike
-) -> tuple[FloatArray, FloatArray]:
-    positive = check_finite(positive_scores, "positive_scores", ("n_positives",))
-    negative = check_finite(negative_scores, "negative_scores", ("n_negatives",))
-    classes = {*np.unique(positive)} == {0.0, 1.0} != {*np.unique(negative)}
-    if classes and positive.size == negative.size > 2:
-        warn_user(
-            "positive_scores are 0 and 1 alone: for classes y and scores s pass "
-            "s[y == 1] and s[y == 0]."
-        )
-    return positive, negative
 
 
 #: With this many items, counting all rank matrices takes hundredths of a second.
@@ -777,7 +616,6 @@ def auc_uniform_bound(
     See Also
     --------
     log_rank_shatter_linear : The coefficient of linear functions.
-    auc_uniform_probability : The same, solved for delta.
     auc_sample_size : The same, solved for the numbers of items.
     auc_test_set_bound : Far narrower for rankers that were fixed
         before the sample was drawn.
@@ -786,7 +624,10 @@ def auc_uniform_bound(
     -----
     Corollary 1 of Agarwal, Har-Peled and Roth (2005):
     sqrt(8 (m + n) (ln r(2m, 2n) + ln(4 / delta)) / (m n)). It holds given m and n,
-    whatever the order of the labels. O(1), plus the cost of ``log_shatter``.
+    whatever the order of the labels, and for the m and n that a sample happens to have
+    where the labels are drawn, too: Theorem 3. Solved for delta it is Theorem 2,
+    4 r(2m, 2n) exp(-m n epsilon^2 / (8 (m + n))). O(1), plus the cost of
+    ``log_shatter``.
 
     Examples
     --------
@@ -799,119 +640,11 @@ def auc_uniform_bound(
     0.501
     """
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    return _uniform_bound(m, n, log_shatter, delta)
-
-
-def auc_uniform_bound_by_share(
-    n_items: int,
-    positive_share: float,
-    log_shatter: float | Callable[[int, int], float],
-    *,
-    delta: float,
-) -> float:
-    """Bound the deviation of the AUC for a class, from the share of positives.
-
-    Lower is tighter; 1 or more says nothing. The bound of :func:`auc_uniform_bound` for
-    items drawn together with their labels.
-
-    Parameters
-    ----------
-    n_items : int
-        Number of items M, at least 2.
-    positive_share : float
-        Share of positives that the sample happens to have, in (0, 1).
-    log_shatter : float or callable
-        As for :func:`auc_uniform_bound`.
-    delta : float
-        Probability that the bound fails, in (0, 1].
-
-    Returns
-    -------
-    epsilon : float
-        With probability at least 1 - delta, the empirical and the expected AUC of every
-        function of the class differ by less than epsilon.
-
-    Raises
-    ------
-    TypeError
-        If a number has the wrong type.
-    ValueError
-        If a number is out of range, or the logarithm negative or not finite.
-
-    Notes
-    -----
-    Theorem 3 of Agarwal, Har-Peled and Roth (2005), with rho the share of positives:
-    sqrt(8 (ln r(2 rho M, 2 (1 - rho) M) + ln(4 / delta)) / (rho (1 - rho) M)).
-    Numbers of items are rounded up for ``log_shatter``, which must not fall with them.
-    O(1), plus the cost of ``log_shatter``.
-
-    Examples
-    --------
-    >>> import math
-    >>> from skrank_abstain.theory import auc_uniform_bound_by_share
-    >>> round(auc_uniform_bound_by_share(20_000, 0.3, math.log(3), delta=0.05), 3)
-    0.102
-    """
-    total = check_positive_int(n_items, "n_items", minimum=2)
-    share = check_fraction(positive_share, "positive_share")
-    return _uniform_bound(share * total, (1 - share) * total, log_shatter, delta)
-
-
-def _uniform_bound(m: float, n: float, log_shatter: Any, delta: float) -> float:
     log_term = math.log(4 / check_fraction(delta, "delta", include_one=True))
     # Twice the items: the proof compares the sample with a second one of its size.
-    # 0.3 * 20 is 6.000000000000001, which must count as 6 items.
-    sizes = (math.ceil(round(2 * size, 6)) for size in (m, n))
     # Logarithms throughout: r(2m, 2n) itself is beyond float64 for most samples.
-    log_term += _log_coefficient(log_shatter, *sizes)
+    log_term += _log_coefficient(log_shatter, 2 * m, 2 * n)
     return math.sqrt(8 * (1 / m + 1 / n) * log_term)
-
-
-def auc_uniform_probability(
-    epsilon: float, m: int, n: int, log_shatter: float | Callable[[int, int], float]
-) -> float:
-    """Bound the probability that some function's AUC deviates by epsilon or more.
-
-    Lower is tighter; in [0, 1], where 1 says nothing.
-
-    Parameters
-    ----------
-    epsilon : float
-        Deviation, greater than 0.
-    m, n : int
-        Numbers of positives and negatives, at least 1.
-    log_shatter : float or callable
-        As for :func:`auc_uniform_bound`.
-
-    Returns
-    -------
-    probability : float
-
-    Raises
-    ------
-    TypeError
-        If a number has the wrong type.
-    ValueError
-        If a number is out of range, or the logarithm negative or not finite.
-
-    Notes
-    -----
-    Theorem 2 of Agarwal, Har-Peled and Roth (2005): 4 r(2m, 2n) exp(-m n epsilon^2 / (8
-    (m + n))), at most 1. O(1), plus the cost of ``log_shatter``.
-
-    Examples
-    --------
-    >>> import math
-    >>> from skrank_abstain.theory import auc_uniform_probability
-    >>> round(auc_uniform_probability(0.2, 5000, 5000, math.log(3)), 6)
-    4.5e-05
-    """
-    number = check_positive(epsilon, "epsilon")
-    m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    log_coefficient = _log_coefficient(log_shatter, 2 * m, 2 * n)
-    exponent = math.log(4) + log_coefficient - number**2 / (8 * (1 / m + 1 / n))
-    # exp would overflow where the bound exceeds 1.
-    return math.exp(min(exponent, 0.0))
 
 
 def auc_uniform_bound_freund(
@@ -1078,11 +811,8 @@ def auc_sample_size(
 
 
 def _log_coefficient(log_shatter: Any, *sizes: int) -> float:
+    value = log_shatter(*sizes) if callable(log_shatter) else log_shatter
+    remedy = " It is the logarithm of a count of at least 1."
     return check_real(
-        log_shatter(*sizes) if callable(log_shatter) else log_shatter,
-        "log_shatter",
-        0,
-        math.inf,
-        include_high=False,
-        remedy=" It is the logarithm of a count of at least 1.",
+        value, "log_shatter", 0, math.inf, include_high=False, remedy=remedy
     )

@@ -77,12 +77,9 @@ FITS = [
 ]
 ids = [type(estimator).__name__ for estimator, _ in FITS]
 
-#: Names of the functions that make a fit all or nothing.
-TRANSACTION = ("all_or_nothing", "new_or_old", "_on_a_twin")
-
 
 def of_transaction(code):
-    return code.co_qualname.startswith(TRANSACTION)
+    return code.co_qualname.startswith("all_or_nothing")
 
 
 def interrupted(estimator, data, at, error):

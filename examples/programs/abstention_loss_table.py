@@ -177,18 +177,18 @@ def make_scorer(args: Namespace, images: Images, seed: int) -> Any:
 
 
 def measure(
-    y: np.ndarray, scores: np.ndarray, X: np.ndarray, gamma: float, draw: dict[str, int]
+    y: np.ndarray, scores: np.ndarray, X: np.ndarray, gamma: float, pairs: np.ndarray
 ) -> Row:
     """Return what one gamma does, as shares of all pairs or of those it concerns."""
 
     def loss(values: np.ndarray, cost: float = 0.0) -> float:
-        return misranking_loss(y, values, X=X, gamma=gamma, cost=cost, **draw)
+        return misranking_loss(y, values, X=X, gamma=gamma, cost=cost, pairs=pairs)
 
     # The sign of zero is +1, for classes as for scores. So the classes as scores are
     # never wrong and pay for pairs given up alone, and the classes turned round are
     # wrong in all pairs of two classes.
     given_up = loss(y, cost=1.0)
-    wrong, differ = (misranking_loss(y, values, **draw) for values in (scores, -y))
+    wrong, differ = (misranking_loss(y, values, pairs=pairs) for values in (scores, -y))
     wrong_decided, differ_decided = loss(scores), loss(-y)
 
     def among(mass: float, total: float) -> float:
@@ -210,12 +210,18 @@ def one_run(args: Namespace, images: Images, run: int, bar: Any) -> list[Row]:
     scorer = make_scorer(args, images, run).fit(X, images.y)
     y, scores = images.y_test.astype(float), scorer.predict(X_test)
     bar.update()
-    draw = {"n_pairs": args.pairs, "random_state": run}
+    # Two different images, each ordered pair as likely as any other.
+    random = np.random.RandomState(run)
+    drawn = random.randint(y.size * (y.size - 1), size=args.pairs, dtype=np.int64)
+    left, right = np.divmod(drawn, y.size - 1)
+    pairs = np.column_stack([left, right + (right >= left)])
     rows = []
     for gamma in args.gammas:
-        measured = measure(y, scores, X_test, gamma, draw)
+        measured = measure(y, scores, X_test, gamma, pairs)
         for cost in args.costs:
-            loss = misranking_loss(y, scores, X=X_test, gamma=gamma, cost=cost, **draw)
+            loss = misranking_loss(
+                y, scores, X=X_test, gamma=gamma, cost=cost, pairs=pairs
+            )
             where = {"run": run, "gamma": gamma, "cost": cost}
             rows.append({**where, "loss": loss, **measured})
         bar.update()

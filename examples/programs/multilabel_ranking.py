@@ -19,9 +19,11 @@ import warnings
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.etree import ElementTree as ET
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.io import arff
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -41,7 +43,6 @@ from skrank_abstain.multilabel import (
     SelectiveMultilabelRanker,
     ThresholdDecompositionRanker,
     label_ranks,
-    load_mulan_arff,
     multilabel_sample_losses,
 )
 
@@ -63,6 +64,17 @@ class Data(NamedTuple):
     y_test: np.ndarray
 
 
+def read_mulan(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return features and labels of an ARFF file; the XML file names the labels."""
+    tags = ET.parse(next(path.parent.glob("*.xml"))).iter()
+    labels = {tag.get("name") for tag in tags}
+    table, _ = arff.loadarff(path)
+    names = table.dtype.names
+    X = [table[name].astype(float) for name in names if name not in labels]
+    y = [table[name].astype(int) for name in names if name in labels]
+    return np.column_stack(X), np.column_stack(y)
+
+
 def read(folder: Path | None) -> Data:
     """Return a data set, simulated if there is no folder."""
     if folder is None:
@@ -72,9 +84,9 @@ def read(folder: Path | None) -> Data:
         return Data(X[:400], y[:400], X[400:], y[400:])
     name = folder.resolve().name
     train, test = (
-        load_mulan_arff(folder / f"{name}-{part}.arff") for part in ("train", "test")
+        read_mulan(folder / f"{name}-{part}.arff") for part in ("train", "test")
     )
-    return Data(train.data, train.target, test.data, test.target)
+    return Data(*train, *test)
 
 
 def losses_of(y: np.ndarray, scores: np.ndarray) -> dict[str, np.ndarray]:

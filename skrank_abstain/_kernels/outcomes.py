@@ -434,10 +434,8 @@ def weigh_groups(
         changes = q0 + 1 + np.flatnonzero(np.diff(by_bin[q0:q1]))
         for start, stop in pairwise([q0, *changes, q1]):
             # Arrays of a range are small enough to find memory that was used before.
-            items, here = (
-                slice(offsets[start], offsets[stop]),
-                offsets[start : stop + 1],
-            )
+            items = slice(offsets[start], offsets[stop])
+            here = offsets[start : stop + 1]
             value, bins = values[items], np.searchsorted(edges, values[items], "right")
             mass = np.ones(value.size) if weights is None else weights[items]
             data = value, bins, grades[items], mass, here - here[0], group, tolerance

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, ndtr, ndtri
+from scipy import stats
+from scipy.special import ndtri
 from sklearn.datasets import load_diabetes
 from sklearn.utils import Bunch, check_random_state
 
@@ -28,22 +29,6 @@ from skrank_abstain.pairs import Queries, check_pairs, group_queries
 
 #: Share of the variance of the utility that is linear in the features.
 LINEAR_SHARE = 0.9
-
-
-@dataclass(frozen=True)
-class _Noise:
-    """A noise distribution and that of the difference of two independent draws."""
-
-    mean: float
-    variance: float
-    draw: str  # the method of RandomState
-    cdf: Callable[[FloatArray], FloatArray]
-    difference_cdf: Callable[[FloatArray], FloatArray]  # for arguments <= 0
-
-
-def _gumbel_cdf(x: FloatArray) -> FloatArray:
-    # exp overflows beyond 709.8; exp(-exp(700)) is 0 already.
-    return np.asarray(np.exp(-np.exp(np.minimum(-x, 700.0))))
 
 
 def _logistic_difference_cdf(d: FloatArray) -> FloatArray:
@@ -62,16 +47,14 @@ def _logistic_difference_cdf(d: FloatArray) -> FloatArray:
     return np.where(near, series, away)
 
 
-def _normal_difference_cdf(d: FloatArray) -> FloatArray:
+#: Noise distributions by the method of RandomState that draws from them, each with the
+#: cdf, for arguments <= 0, of the difference of two independent draws.
+NOISES: dict[str, tuple[Any, Callable[[FloatArray], FloatArray]]] = {
+    "logistic": (stats.logistic, _logistic_difference_cdf),
     # The variance of a difference is the sum of the two.
-    return np.asarray(ndtr(d / np.sqrt(2.0)))
-
-
-#: The difference of two Gumbel variables is logistic, which gives Bradley-Terry.
-NOISES = {
-    "logistic": _Noise(0.0, np.pi**2 / 3, "logistic", expit, _logistic_difference_cdf),
-    "normal": _Noise(0.0, 1.0, "normal", ndtr, _normal_difference_cdf),
-    "gumbel": _Noise(np.euler_gamma, np.pi**2 / 6, "gumbel", _gumbel_cdf, expit),
+    "normal": (stats.norm, stats.norm(scale=np.sqrt(2.0)).cdf),
+    # The difference is logistic, which gives Bradley-Terry.
+    "gumbel": (stats.gumbel_r, stats.logistic.cdf),
 }
 
 
@@ -99,7 +82,7 @@ class _PairProbability:
     def _from_utility(self, difference: FloatArray) -> FloatArray:
         # From the smaller tail: 1 - p loses the digits of a p near 1. A pair and its
         # mirror image get the same two numbers.
-        worse = NOISES[self.noise].difference_cdf(-np.abs(difference))
+        worse = NOISES[self.noise][1](-np.abs(difference))
         left_wins = np.where(difference > 0, 1 - worse, worse)
         right_wins = np.where(difference > 0, worse, 1 - worse)
         return np.column_stack([right_wins, np.zeros_like(worse), left_wins])
@@ -242,11 +225,12 @@ def make_ranking(
     qid = np.repeat(np.arange(n_queries, dtype=np.int64), sizes)
     X = random.standard_normal((qid.size, n_features))
     utility = signal * _unit_utility(X[:, :n_informative])
-    target = utility + getattr(random, NOISES[noise].draw)(size=qid.size)
+    target = utility + getattr(random, noise)(size=qid.size)
     grade_proba = None
     if n_grades is not None:
-        thresholds = _thresholds(n_grades, NOISES[noise], signal)
-        below = NOISES[noise].cdf(thresholds - utility[:, np.newaxis])
+        thresholds = _thresholds(n_grades, noise, signal)
+        with np.errstate(over="ignore"):  # far below Gumbel's cdf is 0
+            below = NOISES[noise][0].cdf(thresholds - utility[:, np.newaxis])
         grade_proba = np.diff(below, axis=1, prepend=0.0, append=1.0)
         target = np.searchsorted(thresholds, target, side="right").astype(np.int64)
     queries = group_queries(qid, qid.size)
@@ -271,13 +255,14 @@ def _unit_utility(X: FloatArray) -> FloatArray:
     return np.asarray((linear + curved) @ weight)
 
 
-def _thresholds(n_grades: int, noise: _Noise, signal: float) -> FloatArray:
+def _thresholds(n_grades: int, noise: str, signal: float) -> FloatArray:
     """Cuts of the latent relevance, shape (n_grades - 1,), increasing."""
     # Quantiles of a normal stand-in for z, not of the sample, which would make the
     # grades of two items dependent.
     share = np.arange(n_grades, 0, -1) / (n_grades * (n_grades + 1) / 2)
-    scale = np.sqrt(signal**2 + noise.variance)
-    return np.asarray(noise.mean + scale * ndtri(np.cumsum(share)[:-1]))
+    mean, variance = NOISES[noise][0].stats()
+    scale = np.sqrt(signal**2 + variance)
+    return np.asarray(mean + scale * ndtri(np.cumsum(share)[:-1]))
 
 
 def _check_n_items(n_items: Any) -> tuple[int, int]:

@@ -231,9 +231,6 @@ class NearDecision:
         """Count the pairs of each query, near ones and others, by outcome."""
         items, region = scores.ascending, float(regions[0])
         X = self.X[items.rows]
-        if weight is None:
-            weight = np.ones(len(self.X))
-        value = weight[items.rows]
         sizes = np.diff(items.offsets)
         # The share of near pairs, estimated.
         some = NumberedPairs.every(items.offsets).sample(_SOME_PAIRS)
@@ -254,9 +251,8 @@ class NearDecision:
         every = np.stack([beyond[:, 1], beyond[:, 0] - beyond[:, 1]], axis=1)
         near_cells = np.zeros(every.shape)
         for low, high in self._near_pairs(X, items.offsets, searched, region):
-            if low.size:
-                query, sums = _outcomes(items, low, high, value)
-                near_cells[query : query + len(sums)] += sums
+            mass = items.weight_of(low, high, weight)
+            np.add.at(near_cells.reshape(-1), _cells(items, low, high), mass)
         # Weighted sums differ in the last digits, so differences may be just below 0.
         far_cells = np.maximum(every - near_cells, 0)
         counts = np.concatenate([near_cells, far_cells], axis=1)
@@ -279,20 +275,13 @@ class NearDecision:
             yield from near_pairs(X, start, stop, gamma, self.norm)
 
 
-def _outcomes(
-    items: Scores, low: IntArray, high: IntArray, value: FloatArray
-) -> tuple[int, FloatArray]:
-    """Add up pairs of positions: the first query, and sums of shape (n, 2, 4)."""
-    query = np.searchsorted(items.offsets, low, side="right") - 1
-    first = int(query.min())
-    n_queries = int(query.max()) - first + 1
+def _cells(items: Scores, low: IntArray, high: IntArray) -> IntArray:
+    """Return the cell of each pair of positions in sums (n_queries, 2, 4), ravelled."""
     grades = items.grades
     equal = items.value[low] == items.value[high]
     order = np.sign(grades[high] - grades[low])
     outcome = np.where(equal & (order != 0), 3, 1 - order)
-    cell = ((query - first) * 2 + equal) * 4 + outcome
-    sums = np.bincount(cell, value[low] * value[high], 8 * n_queries)
-    return first, sums.reshape(-1, 2, 4).astype(np.float64)
+    return (items.query_of(low) * 2 + equal) * 4 + outcome
 
 
 def near_pairs(
@@ -550,8 +539,7 @@ class DistanceAbstainer(PairDecider):
         """Return a fitted copy with another distance; nothing is rescored."""
         check_is_fitted(self, "gamma_")
         other = copy.copy(self)
-        for name, value in params.items():
-            setattr(other, name, value)
+        other.__dict__.update(params)
         other._check_rule()
         other._set_threshold()
         return other

@@ -434,6 +434,20 @@ class NetworkBounds:
             Network(weights, biases, signs * self.output_norm / n_hidden)
         )
 
+    def step(
+        self, network: Network, gradient: Network, squares: Network, rate: float
+    ) -> Network:
+        """Return the network after a step within the bounds, from sums of squares."""
+        moved = []
+        radii = (self.weight_norm, self.bias, self.output_norm)
+        for part, slope, square, radius in zip(
+            network, gradient, squares, radii, strict=True
+        ):
+            # A block without a gradient so far does not move.
+            size = rate * radius / np.sqrt(np.where(square > 0, square, np.inf))
+            moved.append(part - size * slope)
+        return self.project(Network(*moved))
+
 
 def _squares(gradient: Network) -> Network:
     """Return squared lengths: of each w_j, each b_j, and u."""
@@ -442,25 +456,6 @@ def _squares(gradient: Network) -> Network:
         gradient.biases**2,
         np.sum(gradient.output**2, keepdims=True),
     )
-
-
-def _step(
-    network: Network,
-    gradient: Network,
-    squares: Network,
-    bounds: NetworkBounds,
-    rate: float,
-) -> Network:
-    """Return the network after a step within the bounds, from sums of squares."""
-    moved = []
-    radii = (bounds.weight_norm, bounds.bias, bounds.output_norm)
-    for part, slope, square, radius in zip(
-        network, gradient, squares, radii, strict=True
-    ):
-        # A block without a gradient so far does not move.
-        size = rate * radius / np.sqrt(np.where(square > 0, square, np.inf))
-        moved.append(part - size * slope)
-    return bounds.project(Network(*moved))
 
 
 def train_network(
@@ -480,7 +475,7 @@ def train_network(
     loss, gradient = _slope(start, surrogate, batch)
     # The largest rate whose first step does not raise the loss of a batch.
     for rate in _FIRST_STEP * 0.25 ** np.arange(20):
-        moved = _step(start, gradient, _squares(gradient), bounds, rate)
+        moved = bounds.step(start, gradient, _squares(gradient), rate)
         if batch.loss(moved.scores(batch.items), surrogate)[0] <= loss:
             break
     squares = Network(*map(np.zeros_like, _squares(start)))
@@ -490,7 +485,7 @@ def train_network(
         loss, gradient = _slope(network, surrogate, batches.draw())
         losses.append(loss)
         squares = Network(*map(np.add, squares, _squares(gradient)))
-        network = _step(network, gradient, squares, bounds, rate)
+        network = bounds.step(network, gradient, squares, rate)
         # Weights of the average grow as t^3, as for the linear ranker.
         share = 4 / (t + 3)
         average = Network(

@@ -282,8 +282,6 @@ def misranking_loss(
     norm: float = np.inf,
     pairs: ArrayLike | None = None,
     pair_labels: ArrayLike | None = None,
-    n_pairs: int | None = None,
-    random_state: Any = None,
 ) -> float:
     """Return the share of ordered pairs that scores put in the wrong order.
 
@@ -312,14 +310,11 @@ def misranking_loss(
     norm : float, default=np.inf
         The p of the l_p norm of the distance, in [1, inf].
     pairs : array-like of shape (n_pairs, 2), int, default=None
-        Ordered pairs (left, right) of row positions; None for all within queries.
+        Ordered pairs (left, right) of row positions, as a sample drawn from them; None
+        for all within queries.
     pair_labels : array-like of shape (n_pairs,), default=None
         Label of each of ``pairs``: +1 if the left item is preferred, -1 if the right
         one is. Labels may be noisy and form cycles.
-    n_pairs : int, default=None
-        Draw this many ordered pairs, with replacement, instead of taking all.
-    random_state : int, RandomState instance or None, default=None
-        For drawing.
 
     Returns
     -------
@@ -328,7 +323,7 @@ def misranking_loss(
     Raises
     ------
     TypeError
-        If a number is not one, or ``n_pairs`` or a row position not an integer.
+        If a number is not one, or a row position not an integer.
     ValueError
         If a parameter is out of range, ``gamma`` or ``cost`` comes without ``X``,
         lengths differ, values are not finite, or a pair names one item twice, items of
@@ -381,9 +376,7 @@ def misranking_loss(
     0.03333333333333333
     """
     abstention = X, gamma, norm, cost
-    taken = take_pairs(
-        y, scores, qid, setting, pairs, pair_labels, abstention, n_pairs, random_state
-    )
+    taken = take_pairs(y, scores, qid, setting, pairs, pair_labels, abstention)
     if taken.n_pairs == 0:
         return undefined("misranking loss")
     pairwise = setting == "pairwise"

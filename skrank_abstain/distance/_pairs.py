@@ -6,13 +6,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array, check_consistent_length, check_random_state
+from sklearn.utils import check_array, check_consistent_length
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import (
     check_choice,
     check_fraction,
-    check_positive_int,
     check_real,
     check_relevance,
     check_scores,
@@ -187,13 +186,9 @@ def take_pairs(
     pairs: ArrayLike | None,
     pair_labels: ArrayLike | None,
     abstention: tuple[ArrayLike | None, float, float, float | None],
-    n_pairs: int | None = None,
-    random_state: Any = None,
 ) -> LossPairs:
     """Check the arguments of a loss; ``abstention`` is X, gamma, norm and cost."""
     check_choice(setting, "setting", ("pairwise", "bipartite"))
-    if n_pairs is not None and pairs is not None:
-        raise ValueError("n_pairs must be None where pairs are given, got both.")
     if pair_labels is not None:
         values = check_scores(scores)
         relevance = np.zeros(values.size)
@@ -214,12 +209,8 @@ def take_pairs(
     chosen = None
     if pair_labels is not None:
         chosen = labelled_pairs(y, pairs, pair_labels, queries)
-    elif pairs is not None or n_pairs is not None:
-        left, right = (
-            _draw(queries, check_positive_int(n_pairs, "n_pairs"), random_state)
-            if pairs is None
-            else check_pairs(pairs, queries)
-        )
+    elif pairs is not None:
+        left, right = check_pairs(pairs, queries)
         chosen = left, right, labels_of(relevance, left, right)
     X, gamma, norm, cost = abstention
     gamma, norm = check_gamma(gamma), check_norm(norm)
@@ -229,11 +220,11 @@ def take_pairs(
             f"together, and gamma with them, got gamma={gamma:g}, cost={cost} and "
             f"{'no X' if X is None else 'X'}."
         )
-    if X is None or cost is None:
-        return LossPairs(values, relevance, queries, chosen, None, gamma, norm, 0.0)
-    price = check_fraction(cost, "cost", include_zero=True, include_one=True)
-    features = check_features(X)
-    check_consistent_length(features, values)
+    price, features = 0.0, None
+    if X is not None:
+        price = check_fraction(cost, "cost", include_zero=True, include_one=True)
+        features = check_features(X)
+        check_consistent_length(features, values)
     return LossPairs(values, relevance, queries, chosen, features, gamma, norm, price)
 
 
@@ -252,26 +243,6 @@ def labelled_pairs(
     rule = "pair_labels must be -1 (right preferred) or 1 (left preferred)"
     refuse_values(labels, ~known, rule, " Leave tied pairs out.")
     return left, right, labels.astype(np.int64)
-
-
-def _draw(
-    queries: Queries, n_pairs: int, random_state: Any
-) -> tuple[IntArray, IntArray]:
-    """Draw ordered pairs, each as likely as any other."""
-    # A query counts with its n (n - 1) ordered pairs: every pair is equally likely.
-    generator = check_random_state(random_state)
-    ends = np.cumsum(2 * queries.pair_counts)
-    if queries.n_pairs == 0:
-        none = np.zeros(0, dtype=np.int64)
-        return none, none
-    drawn = generator.randint(ends[-1], size=n_pairs, dtype=np.int64)
-    query = np.searchsorted(ends, drawn, side="right")
-    within = drawn - (ends - 2 * queries.pair_counts)[query]
-    left, right = np.divmod(within, queries.sizes[query] - 1)
-    # The partner is another item: positions from the left one on move up by one.
-    right += right >= left
-    start = queries.offsets[query]
-    return queries.order[start + left], queries.order[start + right]
 
 
 def pair_feature_distances(

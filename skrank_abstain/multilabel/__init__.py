@@ -2,13 +2,13 @@
 
 A sample is a query and its labels are the items. Rankers of labels, their losses on
 arrays, abstention on pairs of labels, learners from the theory of multilabel ranking,
-and readers of published collections.
+and a reader of published label rankings.
 
 Source: Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
 NeurIPS 2023. arXiv:2304.03337.
 """
 
-from skrank_abstain.multilabel._files import load_label_ranking, load_mulan_arff
+from skrank_abstain.multilabel._files import load_label_ranking
 from skrank_abstain.multilabel._learners import (
     OnlineExpertRun,
     agnostic_relabelling_learner,
@@ -59,6 +59,5 @@ __all__ = [
     "rademacher_bound",
     "vc_dimension",
     "littlestone_dimension",
-    "load_mulan_arff",
     "load_label_ranking",
 ]

@@ -6,12 +6,8 @@ is stored: O(n_samples * n_labels**2) time and O(n_samples * n_labels) memory.
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from skrank_abstain._kernels import FloatArray
 from skrank_abstain._kernels.compiling import jit
-
-FloatArray = NDArray[np.float64]
 
 
 @jit

@@ -43,18 +43,9 @@ MAX_CHECKED = 5_000
 
 
 class RelabellingResult(NamedTuple):
-    """Result of `agnostic_relabelling_learner`."""
+    """Ranks or a member of a threshold class, learned by relabelling."""
 
-    ranks: IntArray
-    loss: float
-    n_candidates: int
-    candidate_losses: FloatArray
-
-
-class ThresholdRelabellingResult(NamedTuple):
-    """Result of `threshold_relabelling_learner`."""
-
-    member: IntArray
+    learned: IntArray
     loss: float
     candidate_losses: FloatArray
 
@@ -102,11 +93,10 @@ def agnostic_relabelling_learner(
     Returns
     -------
     result : RelabellingResult
-        ``ranks``, of shape (n_points, n_labels): the ranking of each point of the
-        domain. ``loss``: its mean loss on the labelled sample. ``n_candidates``: number
-        of different relabellings. ``candidate_losses``, of shape (n_candidates,): mean
-        loss of the ranking learned from each relabelling, in the order of the first
-        hypotheses that relabel so.
+        ``learned``, of shape (n_points, n_labels): the ranks of the labels of each
+        point of the domain. ``loss``: its mean loss on the labelled sample.
+        ``candidate_losses``: this loss for the ranking learned from each different
+        relabelling, in the order of the first hypotheses that relabel so.
 
     Raises
     ------
@@ -158,10 +148,10 @@ def agnostic_relabelling_learner(
     ...     loss=partial(multilabel_loss, loss="auc"),
     ...     family="sum",
     ... )
-    >>> found.ranks
+    >>> found.learned
     array([[3, 2, 1],
            [1, 2, 3]])
-    >>> round(found.loss, 3), found.n_candidates
+    >>> round(found.loss, 3), found.candidate_losses.size
     (0.333, 2)
     """
     ranks = check_class(class_ranks)
@@ -179,10 +169,7 @@ def agnostic_relabelling_learner(
     learner = learner or least_loss_learner(family, p)
     rows = _candidates(ranks, points, [*tops], learner)
     losses = np.array([loss(relevance, -1.0 * ranks[h, known]) for h in rows])
-    best = int(np.argmin(losses))
-    return RelabellingResult(
-        ranks[rows[best]].copy(), float(losses[best]), len(rows), losses
-    )
+    return _best(ranks[rows], losses)
 
 
 def threshold_relabelling_learner(
@@ -194,7 +181,7 @@ def threshold_relabelling_learner(
     label: int,
     j: int,
     learner: Learner | None = None,
-) -> ThresholdRelabellingResult:
+) -> RelabellingResult:
     """Learn whether a label is in the top j with a learner of rankings.
 
     Parameters
@@ -214,8 +201,8 @@ def threshold_relabelling_learner(
 
     Returns
     -------
-    result : ThresholdRelabellingResult
-        ``member``, of shape (n_points,): 1 where the label is in the top j, 0 at other
+    result : RelabellingResult
+        ``learned``, of shape (n_points,): 1 where the label is in the top j, 0 at other
         points. ``loss``: the share of the labelled sample that it gets wrong.
         ``candidate_losses``: this share for the candidate of each different
         relabelling, in the order of the first hypotheses that relabel so.
@@ -266,7 +253,7 @@ def threshold_relabelling_learner(
     ...     label=0,
     ...     j=2,
     ... )
-    >>> found.member.tolist(), found.loss
+    >>> found.learned.tolist(), found.loss
     ([1, 0], 0.25)
     """
     ranks = check_class(class_ranks)
@@ -281,8 +268,7 @@ def threshold_relabelling_learner(
     )
     members = in_top(ranks[rows], j)[:, :, label]
     losses = (members[:, known] != truth).mean(axis=1)
-    best = int(np.argmin(losses))
-    return ThresholdRelabellingResult(members[best], float(losses[best]), losses)
+    return _best(members, losses)
 
 
 def _candidates(
@@ -294,6 +280,11 @@ def _candidates(
     first = np.sort(np.unique(relabelled, axis=0, return_index=True)[1])
     repeated = np.tile(points, len(tops))
     return [learned_row(learner, ranks, repeated, relabelled[h]) for h in first]
+
+
+def _best(candidates: IntArray, losses: FloatArray) -> RelabellingResult:
+    best = int(np.argmin(losses))
+    return RelabellingResult(candidates[best].copy(), float(losses[best]), losses)
 
 
 #: Largest number of experts.
@@ -311,12 +302,9 @@ class OnlineExpertRun(NamedTuple):
     expected_loss : ndarray of shape (n_rounds,), float64
         Mean loss of the experts in each round, weighted as they were before it: the
         expected loss of the prediction.
-    best_expert_loss : float
-        Smallest total loss of an expert.
     regret_bound : float
-        The sum of ``expected_loss`` exceeds ``best_expert_loss`` by at most this.
-    n_experts : int
-        Number of experts.
+        The sum of ``expected_loss`` exceeds the smallest of ``expert_losses`` by at
+        most this.
     updated : ndarray of shape (n_rounds,), bool
         Whether the experts learned in each round.
     prediction : ndarray of shape (n_rounds, n_labels) or (n_rounds,), int64
@@ -339,16 +327,14 @@ class OnlineExpertRun(NamedTuple):
     ...     [[[1, 2]], [[2, 1]]], points=[0, 0, 0], y=[[0, 1]] * 3,
     ...     loss=multilabel_loss, family="sum", random_state=0,
     ... )
-    >>> bool(run.expected_loss.sum() <= run.best_expert_loss + run.regret_bound)
+    >>> bool(run.expected_loss.sum() <= run.expert_losses.min() + run.regret_bound)
     True
     >>> run.best_hypothesis_loss, run.prediction.shape
     (0.0, (3, 2))
     """
 
     expected_loss: FloatArray
-    best_expert_loss: float
     regret_bound: float
-    n_experts: int
     updated: BoolArray
     prediction: IntArray
     expert_losses: FloatArray
@@ -474,7 +460,6 @@ def run_of_experts(
     cumulative = np.cumsum(weights, axis=1)
     below = rng.random_sample((n_rounds, 1)) * cumulative[:, -1:]
     drawn = (cumulative <= below).sum(axis=1)
-    totals = losses.sum(axis=0)
     # In expectation over the updates, the expert that is taught the best hypothesis
     # makes the mistakes of the learning rounds, and n_rounds**(1 - beta) times as many
     # in all rounds. The second term covers the search for this expert.
@@ -482,12 +467,10 @@ def run_of_experts(
     search = largest * math.sqrt(2 * math.pow(n_rounds, 1 + beta) * entropy)
     return OnlineExpertRun(
         expected_loss=(weights * losses).sum(axis=1),
-        best_expert_loss=float(totals.min()),
         regret_bound=largest * math.sqrt(n_rounds * log_n / 2),
-        n_experts=n_experts,
         updated=updated,
         prediction=predictions[choices[np.arange(n_rounds), drawn]],
-        expert_losses=totals,
+        expert_losses=losses.sum(axis=0),
         best_hypothesis_loss=best_hypothesis_loss,
         class_regret_bound=math.pow(n_rounds, 1 - beta) * cost_of_mistakes + search,
     )
@@ -602,9 +585,9 @@ def online_expert_run(
     ...     family="sum",
     ...     random_state=2,
     ... )
-    >>> run.n_experts, run.updated.tolist()
+    >>> run.expert_losses.size, run.updated.tolist()
     (217, [True, True, False, True])
-    >>> bool(run.expected_loss.sum() <= run.best_expert_loss + run.regret_bound)
+    >>> bool(run.expected_loss.sum() <= run.expert_losses.min() + run.regret_bound)
     True
     >>> run.best_hypothesis_loss
     0.0
@@ -742,8 +725,8 @@ def online_threshold_run(
     ...     j=1,
     ...     random_state=2,
     ... )
-    >>> run.n_experts, run.best_hypothesis_loss, run.best_expert_loss
-    (217, 0.0, 1.0)
+    >>> run.expert_losses.size, run.best_hypothesis_loss
+    (217, 0.0)
     >>> run.prediction.shape
     (4,)
     """

@@ -22,7 +22,7 @@ from sklearn.utils import (
 )
 
 from skrank_abstain._kernels import FloatArray
-from skrank_abstain._saving import all_or_nothing, new_or_old
+from skrank_abstain._saving import all_or_nothing
 from skrank_abstain._validation import (
     check_choice,
     check_positive,
@@ -231,7 +231,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
             self._learn(_safe_indexing(X, batch), relevance[batch])
         return self
 
-    @new_or_old
+    @all_or_nothing
     def partial_fit(self, X: Any, y: ArrayLike) -> Self:
         """Weigh the experts by some more samples, then let them learn from these.
 

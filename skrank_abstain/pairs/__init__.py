@@ -38,7 +38,6 @@ from skrank_abstain.pairs._scores import (
     count_outcomes,
     count_within,
     counts_by_gap,
-    every_outcome,
     gap_outcomes,
     largest_gap,
     pairs_by_grade,

@@ -68,7 +68,14 @@ def read_columns(table: Any, name: str, *, remedy: str = "") -> dict[str, list[A
     if hasattr(table, "to_pylist"):  # of pyarrow
         table = table.to_pylist()
     if isinstance(table, Sequence) and not isinstance(table, str | bytes):
-        return _columns_of_rows(table, name, remedy)
+        for number, row in enumerate(table):
+            if not isinstance(row, Mapping):
+                raise TypeError(
+                    f"{name} must hold mappings, got {shown(row)} in row "
+                    f"{number}{remedy}."
+                )
+        every = dict.fromkeys(key for row in table for key in row)
+        return {str(key): [row.get(key) for row in table] for key in every}
     names = table if isinstance(table, Mapping) else getattr(table, "columns", None)
     if names is None or (names is table and any(map(np.isscalar, table.values()))):
         raise TypeError(
@@ -102,18 +109,6 @@ def warn_of_unread(
             f"{table} have columns that are not read: {listed(near)}.{''.join(meant)} "
             f"Those that are read: {', '.join(known)}."
         )
-
-
-def _columns_of_rows(
-    rows: Sequence[Any], name: str, remedy: str
-) -> dict[str, list[Any]]:
-    for number, row in enumerate(rows):
-        if not isinstance(row, Mapping):
-            raise TypeError(
-                f"{name} must hold mappings, got {shown(row)} in row {number}{remedy}."
-            )
-    every = dict.fromkeys(key for row in rows for key in row)
-    return {str(key): [row.get(key) for row in rows] for key in every}
 
 
 def _python_values(column: Any) -> list[Any]:

@@ -24,7 +24,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _is_fitted, _num_features
 
-from skrank_abstain._validation import names_of_columns
+from skrank_abstain._validation import listed, names_of_columns
 from skrank_abstain._warnings import require
 from skrank_abstain.pairs import Queries
 
@@ -261,8 +261,13 @@ def align_columns(X: Any, booster: Booster, features: Features) -> Any:
         If columns are missing, unexpected, or of a type that the model would misread.
     """
     X = readable(X, booster)
-    if not features.knows_categories:
-        _refuse_categories(X, booster)
+    if not features.knows_categories and (bad := columns_of_type(X, "categ", "enum")):
+        raise ValueError(
+            f"X must hold codes, as the {booster.title} model was trained on codes "
+            "(neither its training data nor its file names categories), got the "
+            f"categorical columns {listed(bad)}; replace them by the codes used in "
+            "training."
+        )
     names = names_of_columns(X)
     if names is not None and features.names:
         given = [booster.spell(name) for name in names]
@@ -288,17 +293,8 @@ def align_columns(X: Any, booster: Booster, features: Features) -> Any:
 
 def readable(X: Any, booster: Booster) -> Any:
     """Return ``X``, as a pandas frame if the library cannot read polars."""
-    return X if booster.reads_polars or not _is_polars(X) else X.to_pandas()
-
-
-def _refuse_categories(X: Any, booster: Booster) -> None:
-    if bad := columns_of_type(X, "categ", "enum"):
-        raise ValueError(
-            f"X must hold codes, as the {booster.title} model was trained on codes "
-            "(neither its training data nor its file names categories), got the "
-            f"categorical columns {', '.join(bad[:10])}; replace them by the codes "
-            "used in training."
-        )
+    is_polars = type(X).__module__.partition(".")[0] == "polars"
+    return X.to_pandas() if is_polars and not booster.reads_polars else X
 
 
 def columns_of_type(X: Any, *kinds: str) -> list[str]:
@@ -307,24 +303,17 @@ def columns_of_type(X: Any, *kinds: str) -> list[str]:
     return [str(name) for name, kind in known if str(kind).lower().startswith(kinds)]
 
 
-def _is_polars(X: Any) -> bool:
-    return type(X).__module__.partition(".")[0] == "polars"
-
-
 def _name_mismatch(given: list[str], expected: list[str], booster: Booster) -> str:
     found = {
         "missing": [name for name in expected if name not in given],
         "unexpected": [name for name in given if name not in expected],
         "repeated": sorted({name for name in given if given.count(name) > 1}),
     }
-    listed = "; ".join(
-        f"{what}: {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
-        for what, names in found.items()
-        if names
-    )
+    wrong = [f"{what}: {listed(names)}" for what, names in found.items() if names]
     return (
         f"X must have the columns that the {booster.title} model was trained on "
-        f"(feature names, in any order), got {listed}. Rename or select columns of X."
+        f"(feature names, in any order), got {'; '.join(wrong)}. Rename or select "
+        "columns of X."
     )
 
 

@@ -138,11 +138,8 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         self.context_ = bool(self.context)
 
         def trained(model: Any, X: Any, target: Any) -> Any:
-            return (
-                model
-                if _models.is_fitted(model)
-                else fit_ranker(model, X, target, queries)
-            )
+            fitted = _models.is_fitted(model)
+            return model if fitted else fit_ranker(model, X, target, queries)
 
         self.ranker_ = trained(ranker, X, relevance)
         within = queries if self.context_ else None

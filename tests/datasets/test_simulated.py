@@ -93,7 +93,7 @@ def test_noise_is_standard(noise):
 @pytest.mark.parametrize("noise", NOISES)
 def test_difference_of_two_draws_agrees_with_integration(noise):
     law = DISTRIBUTIONS[noise]
-    cdf = _examples.NOISES[noise].difference_cdf
+    cdf = _examples.NOISES[noise][1]
     for d in [-12.0, -3.0, -1.0, -0.2, -0.0301, -0.0299, -0.01, -1e-6, 0.0]:
         # P(e1 - e2 <= d) = E F(e2 + d)
         expected, _ = integrate.quad(
@@ -108,7 +108,7 @@ def test_difference_of_two_draws_agrees_with_integration(noise):
 
 
 def test_logistic_difference_is_stable():
-    cdf = _examples.NOISES["logistic"].difference_cdf
+    cdf = _examples.NOISES["logistic"][1]
     d = -np.geomspace(1e-12, 2000, 5001)
     value = cdf(d)
     assert ((value >= 0) & (value <= 0.5)).all()
@@ -200,7 +200,7 @@ def test_repeated_noise_for_one_pair():
     # The same two items again and again: the frequency is binomial.
     data = make_ranking(1, 2, n_grades=3, signal=1.0, random_state=5)
     proba = data.pair_proba([0], [1])[0]
-    cuts = _examples._thresholds(3, _examples.NOISES["logistic"], 1.0)
+    cuts = _examples._thresholds(3, "logistic", 1.0)
     noise = np.random.default_rng(0).logistic(size=(200_000, 2))
     grade = np.searchsorted(cuts, data.utility + noise, side="right")
     label = np.sign(grade[:, 0] - grade[:, 1])

@@ -180,8 +180,8 @@ def test_what_is_measured_of_one_gamma(example):
     # Pairs of four items at distance 1 from each other, the last two at 0.25.
     items = np.array([[0.0], [1.0], [2.0], [2.25]])
     y, scores = np.array([0.0, 1.0, 3.0, 3.0]), np.array([1.0, 0.0, 2.0, 3.0])
-    draw = {"pairs": [[0, 1], [0, 2], [2, 3], [3, 2]]}
-    row = example.measure(y, scores, items, 0.5, draw)
+    pairs = np.array([[0, 1], [0, 2], [2, 3], [3, 2]])
+    row = example.measure(y, scores, items, 0.5, pairs)
     # Wrong: (0, 1), and (3, 2), of equal classes, whose label is +1 in either order.
     assert row == {
         "given_up": 2 / 4,
@@ -191,10 +191,10 @@ def test_what_is_measured_of_one_gamma(example):
         "error_given_up": 1 / 2,
         "same_given_up": 2 / 2,
     }
-    nothing = example.measure(y, scores, items, 0.1, draw)
+    nothing = example.measure(y, scores, items, 0.1, pairs)
     assert nothing["given_up"] == 0
     assert np.isnan(nothing["error_given_up"])
-    everything = example.measure(y, scores, items, 9.0, draw)
+    everything = example.measure(y, scores, items, 9.0, pairs)
     assert everything["given_up"] == 1
     assert np.isnan(everything["error_decided"])
 

@@ -146,7 +146,8 @@ def test_columns_of_a_model_that_was_fitted_on_other_names(library, past, items)
     model = train_natively(make_ranker(library), library, past.frame, past.y)
     other = items.frame.set_axis(list("wxyz"), axis=1)
     with pytest.raises(
-        ValueError, match=r"missing: a, b, c, d; unexpected: w, x, y, z"
+        ValueError,
+        match=r"missing: \['a', 'b', 'c', 'd'\]; unexpected: \['w', 'x', 'y', 'z'\]",
     ):
         BALToR(model).fit(other, items.y, qid=items.qid)
 

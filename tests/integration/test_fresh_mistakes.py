@@ -15,7 +15,6 @@ from skrank_abstain.partitions import calibrate
 from skrank_abstain.queries import TopSetRanker
 from skrank_abstain.review import read_answers
 from skrank_abstain.scorers import load_model
-from skrank_abstain.theory import empirical_auc
 
 DATA = make_ranking(n_queries=60, random_state=0)
 X, Y, QID = DATA.data, DATA.target, DATA.qid
@@ -53,7 +52,6 @@ WARNED = {
         X, Y, qid=np.maximum(np.arange(len(Y)), 30)
     ),
     "pass ranks as -ranks": lambda: multilabel_loss([[1, 0, 0]], [[1, 2, 3]]),
-    "classes y and scores s": lambda: empirical_auc([0, 1, 1], [0.1, 0.4, 0.3]),
     r"labels=\(right, tie, left\) preferred got": lambda: read_pair_labels(
         [1, -1], (1, 0, -1)
     ),

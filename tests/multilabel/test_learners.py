@@ -35,9 +35,9 @@ def test_regret_is_bounded(case, seed, family):
             random_state=seed,
         )
         learning = int(run.updated.sum())
-        assert run.n_experts == (1 + 6**learning if learning else 1)
+        assert run.expert_losses.size == (1 + 6**learning if learning else 1)
         assert run.expected_loss.shape == (len(points),)
-        excess = run.expected_loss.sum() - run.best_expert_loss
+        excess = run.expected_loss.sum() - run.expert_losses.min()
         assert -1e-9 <= excess <= run.regret_bound + 1e-9
 
 
@@ -88,8 +88,8 @@ def test_all_experts_against_one_at_a_time(family, seed):
             for expert in played
         ]
     ).T
-    assert run.n_experts == losses.shape[1] == 37
-    assert run.best_expert_loss == pytest.approx(losses.sum(axis=0).min())
+    assert run.expert_losses.size == losses.shape[1] == 37
+    assert run.expert_losses.min() == pytest.approx(losses.sum(axis=0).min())
     grid = np.array([*product([0.0, 1.0], repeat=3)])
     largest = max(loss([row], [-ranked]) for row in grid for ranked in rankings)
     rate = np.sqrt(8 * np.log(37) / 6) / largest
@@ -122,9 +122,9 @@ def test_an_expert_follows_the_best_hypothesis():
         random_state=Rounds([True] * 4),
     )
     assert run.updated.all()
-    assert run.n_experts == 1 + 6**4
+    assert run.expert_losses.size == 1 + 6**4
     worst = max(sum_loss(y[:1], [-ranked]) for ranked in all_rankings(3))
-    assert run.best_expert_loss <= worst
+    assert run.expert_losses.min() <= worst
     assert run.best_hypothesis_loss == 0
 
 
@@ -139,8 +139,8 @@ def test_the_expert_that_never_learns_is_one_more_than_is_printed(n_updates):
         family="sum",
         random_state=Rounds(np.arange(3) < n_updates),
     )
-    assert run.n_experts == 6**n_updates + 1
-    assert 6**n_updates < run.n_experts <= 3 ** (3 * n_updates)
+    assert run.expert_losses.size == 6**n_updates + 1
+    assert 6**n_updates < run.expert_losses.size <= 3 ** (3 * n_updates)
 
 
 def test_no_learning_round_leaves_one_expert():
@@ -157,10 +157,10 @@ def test_no_learning_round_leaves_one_expert():
         )
         if not run.updated.any():
             break
-    assert run.n_experts == 1
+    assert run.expert_losses.size == 1
     assert run.regret_bound == 0
     assert run.expected_loss.tolist() == [1] * 4
-    assert run.best_expert_loss == 4
+    assert run.expert_losses.min() == 4
 
 
 def test_rounds_without_any_loss():
@@ -169,7 +169,7 @@ def test_rounds_without_any_loss():
     run = online_expert_run(
         *never, loss=sum_loss, family="sum", random_state=Rounds([1, 0, 0])
     )
-    assert run.best_expert_loss == run.expected_loss.sum() == 0
+    assert run.expert_losses.min() == run.expected_loss.sum() == 0
     assert run.regret_bound == pytest.approx(np.sqrt(3 * np.log(3) / 2))
     # One label can be ranked in one way.
     never = [[[1]]], [0] * 3, [[1]] * 3
@@ -239,10 +239,10 @@ def test_regret_against_the_class_in_exact_expectation(family, p, ranks, seed):
             random_state=Rounds(updated),
         )
         assert run.updated.tolist() == [*updated]
-        assert run.expected_loss.sum() <= run.best_expert_loss + run.regret_bound
+        assert run.expected_loss.sum() <= run.expert_losses.min() + run.regret_bound
         total += chance(updated, 0.9)
         expected += chance(updated, 0.9) * run.expected_loss.sum()
-        best_expert += chance(updated, 0.9) * run.best_expert_loss
+        best_expert += chance(updated, 0.9) * run.expert_losses.min()
     assert total == pytest.approx(1)
     assert expected <= run.best_hypothesis_loss + run.class_regret_bound
     # The first part of the proof, which has something to say for five rounds too: a
@@ -339,7 +339,7 @@ def test_a_learner_of_ones_own_learns_the_threshold_classes():
         sum(precision_loss([[1, 0, 0]], [v * 1.0], p=2) for v in expert)
         for expert in votes
     ]
-    assert run.n_experts == 37
+    assert run.expert_losses.size == 37
     assert run.expert_losses.tolist() == [losses[0], *[losses[1]] * 36]
     assert np.isnan(run.class_regret_bound)
 
@@ -470,9 +470,9 @@ def test_all_experts_of_a_threshold_against_one_at_a_time(seed):
         taught = dict(zip(rounds, phi, strict=True))
         played.append(expert(ranks, points, taught, label, j))
     losses = np.array(played) != y
-    assert run.n_experts == 1 + 6**2
+    assert run.expert_losses.size == 1 + 6**2
     assert run.expert_losses.tolist() == losses.sum(axis=1).tolist()
-    assert run.best_expert_loss == losses.sum(axis=1).min()
+    assert run.expert_losses.min() == losses.sum(axis=1).min()
     # Weights from the totals before each round.
     rate = np.sqrt(8 * np.log(37) / 6)
     for t in range(6):
@@ -497,7 +497,7 @@ def test_regret_of_a_threshold_is_bounded(case, seed, label, j):
     run = online_threshold_run(
         ranks, points, y[:, 0], label=label, j=j, random_state=seed
     )
-    excess = run.expected_loss.sum() - run.best_expert_loss
+    excess = run.expected_loss.sum() - run.expert_losses.min()
     assert -1e-9 <= excess <= run.regret_bound + 1e-9
     assert run.prediction.shape == run.updated.shape == points.shape
     assert set(run.prediction.tolist()) <= {0, 1}
@@ -514,7 +514,7 @@ def test_regret_against_the_threshold_class_in_exact_expectation(seed):
             ranks, points, y, label=0, j=1, beta=0.9, random_state=Rounds(updated)
         )
         expected += chance(updated, 0.9) * run.expected_loss.sum()
-        best_expert += chance(updated, 0.9) * run.best_expert_loss
+        best_expert += chance(updated, 0.9) * run.expert_losses.min()
     assert expected <= run.best_hypothesis_loss + run.class_regret_bound
     # The first part of the proof: the learner is wrong at most 3 - 1 times.
     assert 6**0.1 * 2 < 6

@@ -35,9 +35,8 @@ def test_relabelling_finds_the_best_of_the_class_for_every_loss_of_the_family(ca
                 ranks, everywhere, points, y, loss=loss, family=family, p=p
             )
             assert found.loss == pytest.approx(best, abs=1e-12)
-            assert found.loss == loss(y, -found.ranks[points])
-            assert 1 <= found.n_candidates <= len(ranks)
-            assert found.candidate_losses.shape == (found.n_candidates,)
+            assert found.loss == loss(y, -found.learned[points])
+            assert 1 <= found.candidate_losses.size <= len(ranks)
             assert found.loss == found.candidate_losses.min()
 
 
@@ -56,7 +55,7 @@ def test_relabelling_cannot_serve_a_loss_outside_of_the_family(monkeypatch):
         learn(loss=loss)
     monkeypatch.setattr(_learners, "MAX_CHECKED", 0)
     found = learn(loss=loss)
-    assert found.n_candidates == 1
+    assert found.candidate_losses.size == 1
     assert found.loss == 1 - 1 / 3
     assert min(loss(y, -np.array(h)) for h in ranks) == 1 - 1 / 2
     top = learn(loss=top_label_loss)
@@ -110,8 +109,8 @@ def test_relabelling_sees_the_sample_only():
     found = agnostic_relabelling_learner(
         ranks, [0], [1], [[0, 0, 1]], loss=sum_loss, family="sum"
     )
-    assert found.n_candidates == 1
-    assert found.ranks.tolist() == ranks[0]
+    assert found.candidate_losses.size == 1
+    assert found.learned.tolist() == ranks[0]
     assert found.loss == 2
 
 
@@ -142,7 +141,7 @@ def test_a_learner_of_ones_own_gets_each_relabelling(family, loss, tops):
     assert calls == [told[0], told[1], told[3]]
     losses = [loss(sample["y"], -ranks[row]) for row in (2, 1, 0)]
     assert found.candidate_losses.tolist() == losses
-    assert (found.ranks == ranks[[2, 1, 0][int(np.argmin(losses))]]).all()
+    assert (found.learned == ranks[[2, 1, 0][int(np.argmin(losses))]]).all()
 
 
 def test_learner_errors():
@@ -220,7 +219,7 @@ def test_threshold_learner_against_the_definition(case, label, j, data):
     member, mistakes = algorithm_4(
         ranks.tolist(), unlabelled, points.tolist(), y[:, 0].tolist(), label, j
     )
-    assert found.member.tolist() == member
+    assert found.learned.tolist() == member
     np.testing.assert_allclose(found.candidate_losses * len(points), mistakes)
     assert found.loss == found.candidate_losses.min()
 
@@ -251,7 +250,7 @@ def test_threshold_learner_finds_the_best_of_the_class(case, label, j):
             ranks, everywhere, points, y[:, 0], label=label, j=j, learner=learner
         )
         assert found.loss == pytest.approx(best)
-        assert any((found.member == (h[:, label] <= j)).all() for h in ranks)
+        assert any((found.learned == (h[:, label] <= j)).all() for h in ranks)
 
 
 def test_number_of_relabellings():

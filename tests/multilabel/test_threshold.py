@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.io import arff
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
@@ -28,7 +29,6 @@ from skrank_abstain.multilabel import (
     SelectiveMultilabelRanker,
     ThresholdDecompositionRanker,
     label_ranks,
-    load_mulan_arff,
 )
 from skrank_abstain.multilabel._ranker import sample_weights, top_targets
 
@@ -352,8 +352,9 @@ def read(part):
     folder = Path(os.environ.get("SKRANK_DATA", default), "multilabel", "emotions")
     if not folder.is_dir():
         pytest.skip("the data are not here")
-    bunch = load_mulan_arff(folder / f"emotions-{part}.arff")
-    return bunch.data, bunch.target
+    table, _ = arff.loadarff(folder / f"emotions-{part}.arff")
+    numbers = np.column_stack([table[name].astype(float) for name in table.dtype.names])
+    return numbers[:, :72], numbers[:, 72:].astype(int)  # labels last
 
 
 @pytest.fixture(scope="module")

@@ -89,7 +89,9 @@ def test_a_new_booster_is_trained_and_scored(toyboost):
         assert ranker.y_.tolist() == [0, 0, 2, 1]
         assert ranker.starts_.tolist() == [0, 2]
         assert score_items(fitted, X[["b", "a"]]).tolist() == [1, 2, 3, 4]
-        with pytest.raises(ValueError, match=r"ToyBoost model .*missing: a; unexp"):
+        with pytest.raises(
+            ValueError, match=r"ToyBoost model .*missing: \['a'\]; unexp"
+        ):
             score_items(fitted, X.rename(columns={"a": "c"}))
     assert library_of(freeze(ranker)) == "toyboost"
     assert describe(freeze(ranker)) == "ToyBoost ToyRanker"

@@ -8,16 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from theory.matrices import rank_matrix
 
 from skrank_abstain.theory import (
     auc_sample_size,
     auc_test_set_bound,
     auc_uniform_bound,
-    auc_uniform_bound_by_share,
     auc_uniform_bound_freund,
-    auc_uniform_probability,
-    bipartite_rank_matrix,
-    empirical_auc,
     log_rank_shatter_linear,
     log_threshold_shatter_linear,
 )
@@ -56,8 +53,10 @@ def test_published_numbers(oracles):
         ):
             found = auc_test_set_bound(m, n, delta=delta, method=method)
             assert found == approx(case[f"test_set_{key}"])
-        probability = auc_uniform_probability(0.2, m, n, LINE)
-        assert probability == approx(case["thm2_prob_eps_0p2_lin1"])
+        # Theorem 2 is the corollary solved for delta.
+        probability = case["thm2_prob_eps_0p2_lin1"]
+        solved = auc_uniform_bound(m, n, LINE, delta=probability)
+        assert solved == approx(0.2) if probability < 1 else solved >= 0.2
         for d, expected in case["cor1_lin_d_exactsum"].items():
             lemma2 = partial(log_rank_shatter_linear, n_features=int(d), count="lemma2")
             assert auc_uniform_bound(m, n, lemma2, delta=delta) == approx(expected)
@@ -70,9 +69,8 @@ def test_published_numbers(oracles):
 
 def test_published_numbers_by_share(oracles):
     for case in oracles["auc_bounds_thm3"]:
-        found = auc_uniform_bound_by_share(
-            case["M"], case["rho"], LINE, delta=case["delta"]
-        )
+        m = round(case["M"] * case["rho"])
+        found = auc_uniform_bound(m, case["M"] - m, LINE, delta=case["delta"])
         assert found == approx(case["eps_lin1"])
 
 
@@ -98,10 +96,6 @@ def test_formulas():
     assert found == approx(sqrt(100 * log(7 * 40) / (2 * 2100)))
     found = auc_uniform_bound(m, n, log(7), delta=delta)
     assert found == approx(sqrt(8 * 100 * (log(7) + log(80)) / 2100))
-    found = auc_uniform_bound_by_share(100, 0.3, log(7), delta=delta)
-    assert found == approx(sqrt(8 * (log(7) + log(80)) / (0.3 * 0.7 * 100)))
-    found = auc_uniform_probability(3, m, n, log(7))
-    assert found == approx(4 * 7 * exp(-2100 * 9 / 800))
     found = auc_uniform_bound_freund(m, n, log, delta=delta)
     parts = [(log(60) + log(240)) / 30, (log(140) + log(240)) / 70]
     assert found == approx(2 * sqrt(parts[0]) + 2 * sqrt(parts[1]))
@@ -115,24 +109,19 @@ def test_coefficients_are_asked_for_twice_the_sample():
         return 1.0
 
     auc_uniform_bound(3, 5, shatter, delta=0.1)
-    auc_uniform_probability(0.1, 3, 5, shatter)
-    auc_uniform_bound_by_share(30, 0.1, shatter, delta=0.1)
-    auc_uniform_bound_by_share(10, 0.33, shatter, delta=0.1)
     auc_uniform_bound_freund(3, 5, shatter, delta=0.1)
-    assert asked == [(6, 10), (6, 10), (6, 54), (7, 14), (6,), (10,)]
+    assert asked == [(6, 10), (6,), (10,)]
 
 
 @given(SIZES, SIZES, DELTAS, CLASSES)
-def test_probability_inverts_the_bound(m, n, delta, log_shatter):
+def test_theorems_2_and_3_are_the_bound_solved_and_by_share(m, n, delta, log_shatter):
+    log_count = log_shatter(2 * m, 2 * n) if callable(log_shatter) else log_shatter
     epsilon = auc_uniform_bound(m, n, log_shatter, delta=delta)
-    found = auc_uniform_probability(epsilon, m, n, log_shatter)
-    assert found == pytest.approx(delta, rel=1e-6)
-
-
-@given(SIZES, SIZES, DELTAS, CLASSES)
-def test_share_and_sizes_agree(m, n, delta, log_shatter):
-    by_share = auc_uniform_bound_by_share(m + n, m / (m + n), log_shatter, delta=delta)
-    assert by_share == approx(auc_uniform_bound(m, n, log_shatter, delta=delta))
+    exponent = log(4) + log_count - m * n * epsilon**2 / (8 * (m + n))
+    assert exp(exponent) == pytest.approx(delta, rel=1e-6)
+    total, share = m + n, m / (m + n)
+    by_share = 8 * (log_count + log(4 / delta)) / (share * (1 - share) * total)
+    assert epsilon == approx(sqrt(by_share))
 
 
 @pytest.mark.parametrize("name", BOUNDS)
@@ -219,7 +208,6 @@ def test_delta_of_one():
     assert auc_test_set_bound(m, n, delta=1) == approx(sqrt(log(2) / 60))
     found = auc_uniform_bound(m, n, log(7), delta=1)
     assert found == approx(sqrt(8 * 100 * (log(7) + log(4)) / 2100))
-    assert auc_uniform_bound_by_share(100, 0.3, log(7), delta=1) == approx(found)
     parts = [(log(60) + log(12)) / 30, (log(140) + log(12)) / 70]
     freund = auc_uniform_bound_freund(m, n, log, delta=1)
     assert freund == approx(2 * sqrt(parts[0]) + 2 * sqrt(parts[1]))
@@ -242,7 +230,7 @@ def test_only_the_numbers_of_labels_matter():
         for scores in product(range(3), repeat=4):
             positive = [s for s, y in zip(scores, labels, strict=True) if y]
             negative = [s for s, y in zip(scores, labels, strict=True) if not y]
-            if abs(empirical_auc(positive, negative) - expected) >= bound:
+            if abs(rank_matrix(positive, negative).mean() - expected) >= bound:
                 drawn = zip(scores, labels, strict=True)
                 failed += np.prod([chances[y][s] for s, y in drawn])
         failures.add(round(failed, 12))
@@ -298,7 +286,7 @@ def test_freund_asks_for_a_count_that_grows():
 
 def n_rankings(positive, negative):
     """Count the rank matrices of functions, each a row of scores."""
-    matrices = map(bipartite_rank_matrix, positive, negative)
+    matrices = map(rank_matrix, positive, negative)
     return len(np.unique([*matrices], axis=0))
 
 
@@ -347,11 +335,6 @@ def test_arguments_are_checked(name, m, n, delta, kind, message):
 def test_other_arguments_are_checked():
     with pytest.raises(ValueError, match="method must be one of 'hoeffding', 'mcdia"):
         auc_test_set_bound(5, 5, delta=0.1, method="delong")
-    for bad in (0, -0.1, float("inf"), float("nan")):
-        with pytest.raises(ValueError, match=r"epsilon must be in \(0, inf\)"):
-            auc_uniform_probability(bad, 5, 5, 1.0)
-    with pytest.raises(TypeError, match=r"epsilon must be a real number .* got None"):
-        auc_uniform_probability(None, 5, 5, 1.0)
     for name, bad in (("half_width", {"half_width": 1}), ("share", {"share": 0})):
         given = {"half_width": 0.1, "share": 0.5} | bad
         with pytest.raises(ValueError, match=rf"{name} must be in \(0, 1\), got"):
@@ -360,10 +343,6 @@ def test_other_arguments_are_checked():
             )
     with pytest.raises(ValueError, match="n_rankers must be at least 1, got 0"):
         auc_test_set_bound(5, 5, delta=0.1, n_rankers=0)
-    with pytest.raises(ValueError, match="n_items must be at least 2, got 1"):
-        auc_uniform_bound_by_share(1, 0.5, 1.0, delta=0.1)
-    with pytest.raises(ValueError, match=r"positive_share must be in \(0, 1\), got 1"):
-        auc_uniform_bound_by_share(9, 1.0, 1.0, delta=0.1)
 
 
 @pytest.mark.parametrize("bad", [-0.1, float("inf"), float("nan")])

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit, ndtr, ndtri
 from sklearn.metrics import roc_auc_score
 from strategies import items
+from theory.matrices import rank_matrix
 
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.metrics import Estimate
-from skrank_abstain.theory import auc_confidence_interval, bipartite_rank_matrix
+from skrank_abstain.theory import auc_confidence_interval
 
 METHODS = ("delong", "bootstrap", "hoeffding", "mcdiarmid")
 Z = 1.959963984540054
@@ -39,7 +40,7 @@ def pairs_by_query(y, scores, qid):
         positive = scores[(qid == query) & (y == 1)]
         negative = scores[(qid == query) & (y == 0)]
         if positive.size and negative.size:
-            matrix = bipartite_rank_matrix(positive, negative)
+            matrix = rank_matrix(positive, negative)
             won.append(matrix.sum())
             pairs.append(matrix.size)
     return np.array(won), np.array(pairs)

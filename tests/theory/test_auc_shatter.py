@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
+from theory.matrices import rank_matrix
 
 from skrank_abstain.theory import (
-    bipartite_rank_matrix,
     count_rank_matrices,
     log_rank_shatter_linear,
     log_threshold_shatter_linear,
@@ -167,11 +167,11 @@ def test_finite_class():
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=4), rng.normal(size=3)
     slopes = (-2.0, -1.0, 0.0, 0.5, 3.0)
-    matrices = [bipartite_rank_matrix(slope * x, slope * z) for slope in slopes]
+    matrices = [rank_matrix(slope * x, slope * z) for slope in slopes]
     assert len(np.unique(matrices, axis=0)) == 3
     # All matrices of a shape, from all their scores.
     levels = np.array(list(product(range(4), repeat=4)))
-    matrices = [bipartite_rank_matrix(row[:2], row[2:]) for row in levels]
+    matrices = [rank_matrix(row[:2], row[2:]) for row in levels]
     assert len(np.unique(matrices, axis=0)) == count_rank_matrices(2, 2)
 
 
