@@ -34,7 +34,7 @@ _NAMED_LOSSES = {
     "zero_one": ZERO_ONE_LOSS,
 }
 _LOSS_NAMES = ", ".join(map(repr, _NAMED_LOSSES))
-_LABELS = " For several labels use multilabel.SelectiveMultilabelRanker or to_items."
+_LABELS = " Several labels: multilabel.SelectiveMultilabelRanker; certify by to_items."
 #: Most characters of a repr, and most values of a collection, in a message.
 _LONGEST = 120
 _MOST = 10
