@@ -658,7 +658,7 @@ def test_samples_go_by_the_index_of_their_frame(data, selective):
 def test_mistakes_about_labels_name_the_way_out(data, model, change, message):
     with pytest.raises(ValueError, match=message):
         SelectiveMultilabelRanker(model).fit(data[0], change(data[1]))
-    with pytest.raises(ValueError, match=r"several labels use multilabel\.S"):
+    with pytest.raises(ValueError, match=r"Several labels: multilabel\.S"):
         BALToR(model).fit(*data)
 
 
