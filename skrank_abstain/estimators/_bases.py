@@ -138,16 +138,16 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
 
     def _take_over(self, data: intake.CalibrationData) -> None:
         """Set all that ``fit`` learned before calibration."""
-        self.__dict__.update(data.columns)
-        self._keep_model(data.model, data.prefit, data.n_folds)
+        self._keep_model(data.trained)
         self._fitted_with_qid = data.several_queries
         self._largest_query = data.largest_query
         self._fitted_qid_col = self.qid_col
         self._fit_rows = data.repeats
 
-    def _keep_model(self, model: Any, prefit: bool, n_folds: int) -> None:
-        self.estimator_, self.prefit_, self.n_folds_ = model, prefit, n_folds
-        self._model_state = {"": model} | (_fitted_state(model) if prefit else {})
+    def _keep_model(self, trained: intake.Trained) -> None:
+        model, self.prefit_ = trained.model, trained.prefit
+        self.estimator_, self.n_folds_ = model, len(trained.folds)
+        self._model_state = {"": model} | (_fitted_state(model) if self.prefit_ else {})
 
     def _changed(self) -> bool:
         """Whether the caller has replaced the model, or fitted it again."""

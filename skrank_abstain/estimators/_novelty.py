@@ -126,7 +126,7 @@ def find_novel(
     """
     known = data.rest if data.tuning is None else data.tuning
     learns = hasattr(novelty, "score_samples") and not is_fitted(novelty)
-    trained = np.setdiff1d(np.arange(rows.queries.n_items), data.rows)
+    trained = np.setdiff1d(np.arange(rows.queries.n_items), data.trained.rows)
     if learns and not trained.size:
         test, novel = _cross_fitted(novelty, level, known, data.seed)
     else:

@@ -303,7 +303,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             return np.stack(_pair_rows.score_sides(model, part, self._verdicts), axis=1)
 
         trained = self._train_or_take(queries, split, train, score, seed)
-        self._keep_model(trained.model, trained.prefit, len(trained.folds))
+        self._keep_model(trained)
         return trained
 
     def decision_function(self, X: Any) -> FloatArray:

@@ -16,9 +16,8 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.intake import (
     CalibrationData,
+    Trained,
     check_labelled_rows,
-    check_pairs_to_calibrate,
-    columns_of_fit,
     draw_seeds,
     find_repeats,
     hash_rows,
@@ -139,24 +138,20 @@ def calibrate(
     doubts = [part.doubt for part in parts if part.y.size]
     if len(doubts) == 1 and doubts[0] is not None:
         warn_user(doubts[0])
-    found = _common_columns(part.columns for part in parts)
+    vars(fitted).update(_common_columns(part.columns for part in parts))
     rows = RowsElsewhere(partitions, reader, [part.y.size for part in parts])
     data, kinds, repeats = _joined(parts, rows if reads_features else None)
-    sizes = data.queries.sizes
-    check_largest_query(int(sizes.max()), rule.largest_query)
     known = CalibrationData.of(
         data,
         rule.tuning_size,
         draw_seeds(fitted.random_state)[1],
-        groups=Groups(np.zeros_like(sizes), [None]),
-        model=model,
-        prefit=True,
-        columns=found,
-        several_queries=sizes.size > 1,
+        groups=Groups.one(data.n_queries),
+        trained=Trained(model, True, np.empty(0, dtype=np.int64), data.score),
+        several_queries=data.n_queries > 1,
         repeats=repeats,
-        rows=np.empty(0, dtype=np.int64),
         item_groups=kinds,
     )
+    check_largest_query(known.largest_query, rule.largest_query)
     return fitted._calibrate(rule, tie_model, known)
 
 
@@ -287,13 +282,14 @@ def _score(partition: Any, reader: Reader, model: Any) -> Scored:
             f"{error} The model names no features, so all columns but label, qid and "
             f"item_id are passed: {listed(features)}."
         ) from error
+    seen = ("n_features_in_", "feature_names_in_", "_fitted_sparse")
     return Scored(
         scores,
         rows.y,
         rows.queries.codes.astype(np.int32),
         hash_rows(rows.X),
         rows.queries.values,
-        columns_of_fit(ranker),
+        {name: vars(ranker)[name] for name in seen if name in vars(ranker)},
         doubt,
         group,
     )
@@ -308,7 +304,6 @@ def _joined(parts: list[Scored], X: Any) -> tuple[Scores, list[Any] | None, Any]
     parts.clear()
     queries = group_queries(_numbered(query, ids), sum(map(len, query)))
     query.clear()
-    check_pairs_to_calibrate(queries.sizes)
     data, kinds = Scores(_taken(score), queries, y=_taken(y), X=X), None
     if group[0] is not None:
         codes, names = zip(*group, strict=True)

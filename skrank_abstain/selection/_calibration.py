@@ -71,6 +71,11 @@ class Groups(Value):
     names: list[Any]
 
     def take(self, rows: IntArray) -> Groups:
+    @classmethod
+    def one(cls, n_queries: int) -> Groups:
+        """Put all queries into one group, which has no name."""
+        return cls(np.zeros(n_queries, dtype=np.int64), [None])
+
         """Return the groups of some rows."""
         return Groups(self.code[rows], self.names)
 
