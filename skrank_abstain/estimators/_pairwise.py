@@ -276,9 +276,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
     def _rule(self) -> selection.Rule:
         if self.rule is None:
             return selection.Coverage(self.coverage)
-        return selection.check_rule(
-            self.rule, example="CertifiedRisk(0.3)", optional=True
-        )
+        return selection.check_rule(self.rule)
 
     def _fit_model(
         self, X: Any, label: IntArray, queries: Queries, kinds: IntArray, seed: int

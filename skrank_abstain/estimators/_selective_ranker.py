@@ -433,7 +433,7 @@ feature_names_in_
 
     def _rule(self) -> selection.Rule:
         """Return the rule; the one hook of the named classes."""
-        return selection.check_rule(self.rule, example="Coverage(0.8)")
+        return selection.check_rule(self.rule)
 
     def _checked_rule(self) -> selection.Rule:
         self._loss = check_loss(self.loss)

@@ -670,8 +670,8 @@ class Rule(Value, ABC):
         """Tell how the threshold was set and what it promises."""
 
 
-def check_rule(rule: Any, *, example: str, optional: bool = False) -> Rule:
-    """Return ``rule`` if it is one; otherwise the message shows ``example``.
+def check_rule(rule: Any) -> Rule:
+    """Return ``rule`` if it is one.
 
     Raises
     ------
@@ -680,8 +680,8 @@ def check_rule(rule: Any, *, example: str, optional: bool = False) -> Rule:
     """
     if not isinstance(rule, Rule):
         raise TypeError(
-            f"rule must be {'None or ' if optional else ''}a rule of "
-            f"skrank_abstain.selection, such as {example}, got {shown(rule)}."
+            "rule must be a rule of skrank_abstain.selection, such as Coverage(0.8), "
+            f"got {shown(rule)}."
         )
     kind: type = type(rule)
     if not is_dataclass(kind):
