@@ -126,10 +126,7 @@ class PairDecider(ModelWrapper):
     ) -> Callable[..., PairDecisions]:
         """Return a function that decides pairs of items as a given one chooses them."""
         names = check_item_id(item_id, items.queries)
-        rows, in_order = rows_by_place(items.value, items.queries)
-        place = np.empty_like(in_order)
-        place[rows] = in_order
-        given = decision, self._region, items.value, items.queries
+        place = selection.own_places(items)
 
         def decide(choose: Callable[..., PairDecisions], *which: Any) -> PairDecisions:
             made = choose(*given, *which, keys=items.key, group=items.group)
