@@ -21,7 +21,6 @@ from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved, identify
 from skrank_abstain._validation import check_columns, check_fraction, shown
 from skrank_abstain._warnings import hearing, missing_qid, warn_user
-from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.report import RankerFacts
 
@@ -547,8 +546,7 @@ class RuleThreshold(ModelWrapper):
         ones. Shape (2,), float64.
         """
         check_is_fitted(self, "threshold_")
-        counts = self._calibration.accepted_by_query(self._region)
-        return coverage_interval(*counts, seed=self._calibration.seed)
+        return self._calibration.coverage_interval(self._region)
 
     @property
     def calibration_totals_(self) -> selection.PairTotals:

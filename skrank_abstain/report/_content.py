@@ -7,7 +7,6 @@ from sklearn.utils import _safe_indexing
 
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import check_loss
-from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.intake import AboutRows
 from skrank_abstain.pairs import Scores
 from skrank_abstain.report._page import Report, Section, Table, write_page
@@ -351,8 +350,7 @@ def _about_model(ranker: RankerFacts) -> list[str]:
 def _about_rule(ranker: RankerFacts, done: str) -> list[str]:
     calibration = ranker.calibration
     share = calibration.coverage(ranker.region)
-    counts = calibration.accepted_by_query(ranker.region)
-    low, high = coverage_interval(*counts, seed=calibration.seed)
+    low, high = calibration.coverage_interval(ranker.region)
     optimism, margin, what = "", [], "conditional risk"
     if calibration.tuning is None:
         optimism = (

@@ -25,6 +25,7 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.pairs import Scores, largest_gap
 from skrank_abstain.selection._bins import BinEngine
 from skrank_abstain.selection._engine import (
@@ -436,10 +437,10 @@ class Calibration(Value):
                 "are then called a tie."
             )
 
-    def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
-        """Return accepted pairs and pairs of each query, shape (n_queries,) both."""
-        totals = self.totals(region, self.items)
-        return totals.accepted, totals.pairs
+    def coverage_interval(self, region: Any, **options: Any) -> FloatArray:
+        """Return an interval for the coverage of new queries, as the function does."""
+        found = self.totals(region, self.items)
+        return coverage_interval(found.accepted, found.pairs, seed=self.seed, **options)
 
     def group_counts(self, some: IntArray | None = None) -> dict[Any, int]:
         """Return the number of (some) queries of each group; by None without groups."""

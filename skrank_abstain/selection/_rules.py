@@ -241,8 +241,8 @@ class GuaranteedCoverage(Rule):
 
     def _on_calibration(self, calibration: Calibration, region: Region) -> BothWays:
         """Return the coverage of the calibration pairs."""
-        accepted, pairs = calibration.accepted_by_query(region)
-        return both_ways(accepted, pairs, pairs)
+        totals = calibration.totals(region, calibration.items)
+        return both_ways(totals.accepted, totals.pairs, totals.pairs)
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
         region = calibration.engine.below(threshold)
