@@ -71,12 +71,12 @@ class Groups(Value):
     code: IntArray
     names: list[Any]
 
-    def take(self, rows: IntArray) -> Groups:
     @classmethod
     def one(cls, n_queries: int) -> Groups:
         """Put all queries into one group, which has no name."""
         return cls(np.zeros(n_queries, dtype=np.int64), [None])
 
+    def take(self, rows: IntArray) -> Groups:
         """Return the groups of some rows."""
         return Groups(self.code[rows], self.names)
 
@@ -325,10 +325,10 @@ class Calibration(Value):
         n_groups = len(self.item_groups or [])
         of_cell = np.zeros((n_groups, n_groups), dtype=np.int64)
         regions = [pooled]
-        for cell in cells_of(self.items, n_groups) if coverage < 1 else ():
-            if cell.n_queries >= FEWEST_QUERIES:
-                of_cell[cell.one, cell.other] = len(regions)
-                of_cell[cell.other, cell.one] = len(regions)
+        cells = cells_of(self.items, n_groups) if coverage < 1 else {}
+        for cell, n_queries in cells.items():
+            if n_queries >= FEWEST_QUERIES:
+                of_cell[cell] = of_cell[cell[::-1]] = len(regions)
                 regions.append(self._of_cell(cell, coverage))
         return CellRegion(tuple(regions), of_cell)
 
@@ -347,8 +347,7 @@ class Calibration(Value):
         # Halving ends where the two are neighbours, or the count is met to the pair.
         while low < (middle := (low + high) / 2) < high:
             tried = engine.below(middle)
-            found = accepted(tried)
-            if found < wanted:
+            if (found := accepted(tried)) < wanted:
                 low = middle
                 continue
             high, region = middle, tried
@@ -394,7 +393,7 @@ class Calibration(Value):
                 f"groups must be two of those of fit ({listed(names)}), got {groups!r}."
             )
         one, other = sorted(map(names.index, groups))
-        cell = Cell(one, other, 0)
+        cell = one, other
         return tally_of(engine, cell, items, [region.at(cell)]).totals(qid)
 
     @property

@@ -115,9 +115,9 @@ class Coverage(Rule):
         if names is None:
             return
         few = [
-            f"{names[cell.one]} with {names[cell.other]} ({cell.n_queries})"
-            for cell in cells_of(calibration.items, len(names))
-            if cell.n_queries < FEWEST_QUERIES
+            f"{names[one]} with {names[other]} ({n})"
+            for (one, other), n in cells_of(calibration.items, len(names)).items()
+            if n < FEWEST_QUERIES
         ]
         if few:
             said = ", ".join(few[:5]) + (", ..." if len(few) > 5 else "")
