@@ -107,15 +107,6 @@ class PairDecider(ModelWrapper):
         """
         check_row_order(X, qid=qid, item_id=item_id)
         decision, items = self._decision(X, qid)
-        return self._decide(decision, items, pairs, item_id)
-
-    def _decide(
-        self,
-        decision: selection.Decides,
-        items: Scores,
-        pairs: ArrayLike | None = None,
-        item_id: Any = None,
-    ) -> PairDecisions:
         decide = self._deciding(decision, items, item_id)
         if pairs is None:
             return decide(selection.decide_queries)
@@ -129,7 +120,7 @@ class PairDecider(ModelWrapper):
         place = selection.own_places(items)
 
         def decide(choose: Callable[..., PairDecisions], *which: Any) -> PairDecisions:
-            made = choose(*given, *which, keys=items.key, group=items.group)
+            made = choose(decision, self._region, items, *which)
             made = replace(made, place=place, id_=self.id_)
             if items.novel is not None:
                 made = made.leaving_out(items.novel)
@@ -299,7 +290,8 @@ class PairDecider(ModelWrapper):
             return add_by_group(
                 items, groups, lambda some: add(some).totals(some.queries.values)
             )
-        made = self._decide(decision, items, pairs)
+        decide, given = self._deciding(decision, items, None), items.queries
+        made = decide(selection.decide_pairs, *check_pairs(pairs, given))
         return selection.PairTotals.of_decisions(
             made, relevance, items.queries, weight, self._loss
         )

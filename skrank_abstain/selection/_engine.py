@@ -23,7 +23,6 @@ from skrank_abstain.pairs import (
     BYTES_PER_PAIR,
     PAIRS_OF_ONE_QUERY,
     PairDecisions,
-    Queries,
     Scores,
     bounds_of_orders,
     by_query,
@@ -553,8 +552,7 @@ def at_thresholds(
 def decide_queries(
     engine: Decides,
     region: Any,
-    values: FloatArray,
-    queries: Queries,
+    items: Scores,
     start: int = 0,
     stop: int | None = None,
     *,
@@ -587,6 +585,7 @@ def decide_queries(
     -----
     Serial, O(n_pairs); every pair is written once, straight into the result.
     """
+    queries = items.queries
     from skrank_abstain._kernels.filling import fill_pairs
 
     stop = queries.n_queries if stop is None else stop
@@ -597,28 +596,20 @@ def decide_queries(
         BYTES_PER_PAIR + queries.values.itemsize,
         remedy=ALL_PAIRS if np.count_nonzero(counts) > 1 else PAIRS_OF_ONE_QUERY,
     )
-    filled = fill_pairs(values, queries.order, queries.offsets, start, stop)
-    pairs = RowPairs(*filled, keys, group)
+    filled = fill_pairs(items.value, queries.order, queries.offsets, start, stop)
+    pairs = RowPairs(*filled, items.key, items.group)
     qid = np.repeat(queries.values[start:stop], counts)
-    made = engine.decide(region, values, pairs)
+    made = engine.decide(region, items.value, pairs)
     return PairDecisions(pairs.left, pairs.right, qid, **vars(made))
 
 
 def decide_pairs(
-    engine: Decides,
-    region: Any,
-    values: FloatArray,
-    queries: Queries,
-    left: IntArray,
-    right: IntArray,
-    *,
-    keys: Keys = None,
-    group: IntArray | None = None,
+    engine: Decides, region: Any, items: Scores, left: IntArray, right: IntArray
 ) -> PairDecisions:
     """Decide the given pairs of rows; parameters as in ``decide_queries``."""
-    qid = queries.values[queries.codes[left]]
-    pairs = RowPairs.of(values, left, right, keys, group)
-    made = engine.decide(region, values, pairs)
+    qid = items.queries.values[items.queries.codes[left]]
+    pairs = RowPairs.of(items.value, left, right, items.key, items.group)
+    made = engine.decide(region, items.value, pairs)
     return PairDecisions(left, right, qid, **vars(made))
 
 
