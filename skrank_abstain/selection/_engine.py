@@ -28,6 +28,7 @@ from skrank_abstain.pairs import (
     by_query,
     check_graph_size,
     check_output_size,
+    semiorder_graph,
 )
 from skrank_abstain.selection._tally import Tally
 
@@ -362,8 +363,8 @@ class RiskEngine(ABC):
     @abstractmethod
     def _ranks(self, region: Any, scores: Scores) -> IntArray: ...
 
-    @abstractmethod
-    def _graph(self, region: Any, scores: Scores) -> csr_array: ...
+    def _graph(self, region: Any, scores: Scores) -> csr_array:
+        return semiorder_graph(scores, self._ranks(region, scores))
 
     def _tally(
         self,
@@ -555,9 +556,6 @@ def decide_queries(
     items: Scores,
     start: int = 0,
     stop: int | None = None,
-    *,
-    keys: Keys = None,
-    group: IntArray | None = None,
 ) -> PairDecisions:
     """Decide all pairs of the queries ``start`` to ``stop`` (exclusive).
 
@@ -585,9 +583,9 @@ def decide_queries(
     -----
     Serial, O(n_pairs); every pair is written once, straight into the result.
     """
-    queries = items.queries
     from skrank_abstain._kernels.filling import fill_pairs
 
+    queries = items.queries
     stop = queries.n_queries if stop is None else stop
     counts = queries.pair_counts[start:stop]
     # Before anything is allocated: a refusal must cost nothing.
