@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain.displays import Display, draw_curve, draw_reference, join_label
-from skrank_abstain.metrics import RankerScorer, area_of_prefixes, undefined
+from skrank_abstain.metrics import RankerScorer, area_of_prefixes
 from skrank_abstain.queries._query_risk import QueryResults
 from skrank_abstain.queries._top_sets import first_levels
 from skrank_abstain.selection import true_places
@@ -312,8 +312,6 @@ def _neg_set_size(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
 
 def _neg_query_aurc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
     count, lost = blocks_of_risk(ranker.evaluate(X, y, qid=qid))
-    if count.size == 0:
-        return undefined("AURC over queries", "no query has a relevant item")
     return -area_of_prefixes(count, lost)
 
 
