@@ -339,7 +339,7 @@ feature_names_in_
     0.4
     """
 
-    _novelty: NoveltyTest | None
+    _novelty: NoveltyTest | None = None
 
     def __init__(
         self,
@@ -414,11 +414,11 @@ feature_names_in_
         selection.check_largest_query(int(rows.queries.sizes.max()), rule.largest_query)
         size = rule.tuning_size
         data = intake.train_and_score(self, rows, groups=groups, tuning_size=size)
-        test = None
+        self._novelty = None
         if self.novelty is not None:
             level = float(self.novelty_level)
-            test, data = find_novel(self.novelty, level, data, rows)
-        return self._calibrate(rule, tie_model, data, test)
+            self._novelty, data = find_novel(self.novelty, level, data, rows)
+        return self._calibrate(rule, tie_model, data)
 
     def _rule(self) -> selection.Rule:
         """Return the rule; the one hook of the named classes."""
@@ -433,14 +433,9 @@ feature_names_in_
         return rule
 
     def _calibrate(
-        self,
-        rule: selection.Rule,
-        tie_model: TieModel,
-        data: intake.CalibrationData,
-        test: NoveltyTest | None = None,
+        self, rule: selection.Rule, tie_model: TieModel, data: intake.CalibrationData
     ) -> Self:
         self._take_over(data)
-        self._novelty = test
         calibration = selection.fit_calibration(
             tie_model,
             self._loss,
