@@ -232,9 +232,7 @@ def _decision(model: Any, X: Any, verdicts: FloatArray) -> FloatArray:
     if verdicts.size == 2 and hasattr(scorers.unwrap(model), "decision_function"):
         sign = float(verdicts[1] - verdicts[0])
         # Its classes may be words, of which `verdicts` say what they mean.
-        decision = (
-            scorers.unwrap(model).decision_function(X) if X.shape[0] else np.zeros(0)
-        )
+        decision = scorers.unwrap(model).decision_function(X)
         return sign * check_scores(np.ravel(decision), X.shape[0])
     for_left = scorers.class_proba(model, X, verdicts.size) @ verdicts
     return logit(_DOUBT / 2 + (1 - _DOUBT) * for_left)
