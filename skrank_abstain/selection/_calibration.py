@@ -244,8 +244,7 @@ class Calibration(Value):
     @cached_property
     def engine(self) -> RiskEngine:
         """The engine that finds the pairs below a risk."""
-        fitted_on = self.items if self.tuning is None else self.tuning
-        return risk_engine(self.model, self.loss, fitted_on)
+        return risk_engine(self.model, self.loss, self.tuning or self.items)
 
     def at_coverage(
         self,
@@ -404,8 +403,8 @@ class Calibration(Value):
     @cached_property
     def graded(self) -> Calibration:
         """The same pairs under a model of grades; fitted once."""
-        fitted_on = self.items if self.tuning is None else self.tuning
-        return replace(self, model=GradedRelevance().fit_items(fitted_on))
+        model = GradedRelevance().fit_items(self.tuning or self.items)
+        return replace(self, model=model)
 
     def select(self, rule: Rule) -> Region:
         """Return the region that a rule selects, or raise."""
@@ -462,7 +461,7 @@ class Calibration(Value):
         most : float, default=None
             What counts are divided by; None: by the pairs of the query.
         """
-        tuning = self.items if self.tuning is None else self.tuning
+        tuning = self.tuning or self.items
         # The thresholds, too, come from the tuning pairs: a test of thresholds that its
         # own data chose promises nothing.
         profile = self.engine.tally(tuning, margin_of=margin_of).profile()
