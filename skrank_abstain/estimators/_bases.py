@@ -118,9 +118,8 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     def _folds(self, n_queries: int) -> Any:
         """Return the folds to calibrate on, None to set a part of the queries aside."""
         size = self.calibration_size
-        other = (
-            self._needs_split() if size is None else f"calibration_size={shown(size)}"
-        )
+        given = f"calibration_size={shown(size)}"
+        other = self._needs_split() if size is None else given
         if self.cv is None:
             few = not other and _N_FOLDS <= n_queries < _FEW_QUERIES
             return _N_FOLDS if few else None
@@ -517,7 +516,6 @@ class RuleThreshold(ModelWrapper):
 
     def _facts(self) -> RankerFacts:
         """Return what a report says about the ranker."""
-        doubts = [*dict.fromkeys([*self._warned, *self._doubts])]
         return RankerFacts(
             type(self).__name__,
             self.estimator_,
@@ -530,7 +528,7 @@ class RuleThreshold(ModelWrapper):
             n_folds=self.n_folds_,
             note=self._origin,
             id_=self.id_,
-            doubts=doubts,
+            doubts=[*dict.fromkeys([*self._warned, *self._doubts])],
             random_state=self.random_state,
             bounds=[*dict.fromkeys(f"{bound:g}" for bound in self._bounds)],
             changed=self._changed(),
@@ -601,10 +599,8 @@ def score_new_items(
 def _check_sparsity(ranker: Any, X: Any) -> None:
     """Refuse sparse rows for a booster that got dense ones in fit, and the reverse."""
     fitted = ranker._fitted_sparse
-    if fitted == issparse(X):
-        return
     library = scorers.library_of(scorers.last_step(ranker.estimator_))
-    if library is not None:
+    if library is not None and fitted != issparse(X):
         raise ValueError(
             f"X must be {'sparse' if fitted else 'dense'} as in fit: {library} may "
             "read the zeros that a sparse matrix leaves out as missing values."

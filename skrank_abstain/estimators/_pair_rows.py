@@ -389,9 +389,8 @@ def check_halves(names: list[str]) -> None:
     clearer words for sides counts, and without such words the names are refused.
     """
     half = len(names) // 2
-    if len({name.rstrip("0123456789") for name in names}) == 1 and all(
-        name[-1:].isdecimal() for name in names
-    ):
+    numbered = all(name[-1:].isdecimal() for name in names)
+    if numbered and len({name.rstrip("0123456789") for name in names}) == 1:
         return
     halves = _sides(names[:half], names[half:])
     alternating = _sides(names[::2], names[1::2]) if half > 1 else None
@@ -449,9 +448,8 @@ def _sides(left: list[str], right: list[str]) -> tuple[int, bool] | None:
     """
     if len(left) > 1 and _stripped(left).isdisjoint(_stripped(right)):
         return None
-    words = [
-        Counter(re.findall(r"[a-z]+|\d+", name.lower())) for name in (left[0], right[0])
-    ]
+    first = left[0].lower(), right[0].lower()
+    words = [Counter(re.findall(r"[a-z]+|\d+", name)) for name in first]
     found = tuple(" ".join(words[k] - words[1 - k]) for k in (0, 1))
     for rank, (one, other) in enumerate(_SIDES):
         if found in ((one, other), ("", other)):

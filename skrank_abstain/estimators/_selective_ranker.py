@@ -290,8 +290,8 @@ class PairDecider(ModelWrapper):
             return add_by_group(
                 items, groups, lambda some: add(some).totals(some.queries.values)
             )
-        decide, given = self._deciding(decision, items, None), items.queries
-        made = decide(selection.decide_pairs, *check_pairs(pairs, given))
+        chosen = check_pairs(pairs, items.queries)
+        made = self._deciding(decision, items, None)(selection.decide_pairs, *chosen)
         return selection.PairTotals.of_decisions(
             made, relevance, items.queries, weight, self._loss
         )
@@ -737,9 +737,7 @@ feature_names_in_
         if isinstance(rule, selection.Price):
             way = f"at_cost({int(1e4 * risk + 1) / 1e4:g})"
         elif hasattr(rule, "max_risk"):
-            return (
-                "A larger max_risk may decide it; an answer of a person does (review)."
-            )
+            return "A larger max_risk may decide it; a person's answer does (review)."
         elif known.item_groups is None and known.largest_coverage == 1:
             share = known.coverage(known.engine.below(risk))
             # More pairs than those of at most this risk: the threshold is above it.
@@ -973,16 +971,12 @@ feature_names_in_
         moves = "coverage" in [field.name for field in fields(own)]
         points = selection.OperatingPoints()
         for value in [coverages] if isinstance(coverages, int | float) else coverages:
-            coverage = check_fraction(value, "coverages", include_one=True)
-            rule = (
-                replace(own, coverage=coverage)
-                if moves
-                else selection.Coverage(coverage)
-            )
+            share = check_fraction(value, "coverages", include_one=True)
+            rule = replace(own, coverage=share) if moves else selection.Coverage(share)
             region = self._calibration.select(rule)
             add = partial(self._calibration.totals, region, groups=two)
             totals = add_by_group(items, None if two else groups, add)
-            points.append(selection.OperatingPoint(coverage, region.risk, totals))
+            points.append(selection.OperatingPoint(share, region.risk, totals))
         return points
 
     @property

@@ -369,12 +369,11 @@ def hold_out(
     n_units: int, size: float, random_state: Any, strata: IntArray | None = None
 ) -> BoolArray:
     """Draw a share or a number of units, shape (n_units,)."""
-    held_out = np.zeros(n_units, dtype=bool)
+    units = np.arange(n_units)
     drawn = train_test_split(
-        np.arange(n_units), test_size=size, random_state=random_state, stratify=strata
+        units, test_size=size, random_state=random_state, stratify=strata
     )[1]
-    held_out[drawn] = True
-    return held_out
+    return np.isin(units, drawn)
 
 
 def hold_out_of_each(strata: IntArray, share: float, random_state: Any) -> BoolArray:

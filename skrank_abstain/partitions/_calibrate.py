@@ -308,12 +308,8 @@ def _taken(arrays: list[Any]) -> Any:
 def _numbered(codes: Iterable[Any], values: Iterable[Any]) -> IntArray:
     """Return codes that count through the values of all partitions."""
     starts = np.append(0, np.cumsum([each.size for each in values]))
-    return np.concatenate(
-        [
-            own.astype(np.int64) + start
-            for own, start in zip(codes, starts, strict=False)
-        ]
-    )
+    both = zip(codes, starts, strict=False)
+    return np.concatenate([own.astype(np.int64) + start for own, start in both])
 
 
 def _common_columns(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -372,13 +368,10 @@ class RowsElsewhere:
         partitions, reader, sizes = self._given
         ends = np.cumsum(sizes)
         cuts = np.searchsorted(self._taken, ends)
+        parts = np.split(np.arange(self._taken.size), cuts[:-1])
         own = [
             (self._taken[part] - first, scores[part], queries.codes[part], wanted[part])
-            for part, first in zip(
-                np.split(np.arange(self._taken.size), cuts[:-1]),
-                ends - sizes,
-                strict=True,
-            )
+            for part, first in zip(parts, ends - sizes, strict=True)
         ]
         found = partitions.map(_over_designs, reader, task, own=own)
         for start, pieces in zip([0, *cuts.tolist()], found, strict=False):

@@ -304,9 +304,8 @@ def _sizes(starts: IntArray) -> list[int]:
     """Return the rows of each partition: up to `ROWS`, or one longer query."""
     cuts, n_rows = [0], int(starts[-1])
     while cuts[-1] < n_rows:
-        end_of_query, too_far = np.searchsorted(
-            starts, [cuts[-1], cuts[-1] + ROWS], side="right"
-        )
+        reach = [cuts[-1], cuts[-1] + ROWS]
+        end_of_query, too_far = np.searchsorted(starts, reach, side="right")
         cuts.append(int(starts[max(end_of_query, too_far - 1)]))
     return np.diff(cuts).tolist() or [0]
 
@@ -413,11 +412,9 @@ def _batches_of(file: Any, schema: Any) -> Iterator[Any]:
             page_checksum_verification=True,
         )
         keys, own = _keys(file), set(reader.schema_arrow.names)
-        for batch in reader.iter_batches(
-            _ROWS,
-            row_groups=[group.id for group in file.row_groups],
-            columns=[name for name in schema.names if name in own],
-        ):
+        groups = [group.id for group in file.row_groups]
+        read = [name for name in schema.names if name in own]
+        for batch in reader.iter_batches(_ROWS, row_groups=groups, columns=read):
             n_rows = batch.num_rows
             columns = [
                 batch[name] if name in own else pa.repeat(keys[name], n_rows)

@@ -370,13 +370,8 @@ class TopSetRanker(ListRanker[SetResults]):
             first = first_levels(levels, items, self._k)
             held = (first >= self.threshold_).mean(axis=1)
             held[np.isnan(first[:, 0])] = np.nan
-        return SetResults(
-            qid=queries.values,
-            size=self._sizes(levels, queries),
-            n_items=queries.sizes,
-            holds_best=held,
-            weight=weight,
-        )
+        size = self._sizes(levels, queries)
+        return SetResults(queries.values, size, queries.sizes, held, weight)
 
     def _findings(self, found: SetResults, *, labelled: bool) -> Findings:
         ones, size = np.ones(found.size.size), found.size.astype(np.float64)

@@ -164,12 +164,11 @@ def totals_by_better(
     kinds = range(len(names))
     high, low = ([mark & (code == k) for k in kinds] for mark in (has, ~has))
     highs, lows = ([among(marked) for marked in each] for each in (high, low))
-    return {
-        (names[one], names[other]): among(high[one] | low[other]).less(
-            highs[one], lows[other]
-        )
-        for one, other in permutations(kinds, 2)
-    }
+
+    def better(one: int, other: int) -> PairTotals:
+        return among(high[one] | low[other]).less(highs[one], lows[other])
+
+    return {(names[a], names[b]): better(a, b) for a, b in permutations(kinds, 2)}
 
 
 class LossTables(NamedTuple):

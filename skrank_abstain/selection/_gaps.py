@@ -187,7 +187,8 @@ def cuts_at_rank(
     risk : float
         Of the last of these pairs.
     inner, outer : float
-        The largest gap of a tie among them, and the smallest gap of an order.
+        Ties up to the one gap and orders from the other on are these pairs, and new
+        ones that are as sure.
 
     Notes
     -----
