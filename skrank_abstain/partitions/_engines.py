@@ -568,7 +568,6 @@ class Call:
         try:
             return self.task(partition, *args)
         except Exception as error:
-            # Not all errors can be pickled: the kind and the text go between processes.
             kinds = (ValueError, TypeError, RuntimeError)
             kind = next((kind for kind in kinds if isinstance(error, kind)), None)
             text = f"{error}" if kind else f"{type(error).__name__}: {error}"
@@ -579,7 +578,11 @@ class Call:
 
 def _attempt_alone(call: Call, partition: Any, number: int) -> Any:
     with one_thread():
-        return call.attempt(number, partition)
+        result = call.attempt(number, partition)
+    if isinstance(result, Exception):
+        # Not all errors can be pickled: the kind and the text go between processes.
+        result.__cause__ = None
+    return result
 
 
 def _attempt_or_raise(call: Call, partition: Any, number: int) -> Any:
