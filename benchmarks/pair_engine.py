@@ -303,8 +303,9 @@ def run(args: Namespace) -> tuple[list[dict[str, Any]], dict[str, list[list[floa
     _growth(report, growth, args.smoke, repeats)
     steps.update()
     part = with_queries(simulate(min(n_queries, 1500), 120))
+    items = Scores(part["scores"], part["queries"])
     fast = best_of(
-        lambda: decide_queries(risk, region, part["scores"], part["queries"]),
+        lambda: decide_queries(risk, region, items),
         repeats,
     )
     slow = best_of(

@@ -21,7 +21,6 @@ from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved, identify
 from skrank_abstain._validation import check_columns, check_fraction, shown
 from skrank_abstain._warnings import hearing, missing_qid, warn_user
-from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.report import RankerFacts
 
@@ -119,9 +118,8 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     def _folds(self, n_queries: int) -> Any:
         """Return the folds to calibrate on, None to set a part of the queries aside."""
         size = self.calibration_size
-        other = (
-            self._needs_split() if size is None else f"calibration_size={shown(size)}"
-        )
+        given = f"calibration_size={shown(size)}"
+        other = self._needs_split() if size is None else given
         if self.cv is None:
             few = not other and _N_FOLDS <= n_queries < _FEW_QUERIES
             return _N_FOLDS if few else None
@@ -138,16 +136,16 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
 
     def _take_over(self, data: intake.CalibrationData) -> None:
         """Set all that ``fit`` learned before calibration."""
-        self.__dict__.update(data.columns)
-        self._keep_model(data.model, data.prefit, data.n_folds)
+        self._keep_model(data.trained)
         self._fitted_with_qid = data.several_queries
         self._largest_query = data.largest_query
         self._fitted_qid_col = self.qid_col
         self._fit_rows = data.repeats
 
-    def _keep_model(self, model: Any, prefit: bool, n_folds: int) -> None:
-        self.estimator_, self.prefit_, self.n_folds_ = model, prefit, n_folds
-        self._model_state = {"": model} | (_fitted_state(model) if prefit else {})
+    def _keep_model(self, trained: intake.Trained) -> None:
+        model, self.prefit_ = trained.model, trained.prefit
+        self.estimator_, self.n_folds_ = model, len(trained.folds)
+        self._model_state = {"": model} | (_fitted_state(model) if self.prefit_ else {})
 
     def _changed(self) -> bool:
         """Whether the caller has replaced the model, or fitted it again."""
@@ -522,7 +520,6 @@ class RuleThreshold(ModelWrapper):
 
     def _facts(self) -> RankerFacts:
         """Return what a report says about the ranker."""
-        doubts = [*dict.fromkeys([*self._warned, *self._doubts])]
         return RankerFacts(
             type(self).__name__,
             self.estimator_,
@@ -535,7 +532,7 @@ class RuleThreshold(ModelWrapper):
             n_folds=self.n_folds_,
             note=self._origin,
             id_=self.id_,
-            doubts=doubts,
+            doubts=[*dict.fromkeys([*self._warned, *self._doubts])],
             random_state=self.random_state,
             bounds=[*dict.fromkeys(f"{bound:g}" for bound in self._bounds)],
             changed=self._changed(),
@@ -551,8 +548,7 @@ class RuleThreshold(ModelWrapper):
         ones. Shape (2,), float64.
         """
         check_is_fitted(self, "threshold_")
-        counts = self._calibration.accepted_by_query(self._region)
-        return coverage_interval(*counts, seed=self._calibration.seed)
+        return self._calibration.coverage_interval(self._region)
 
     @property
     def calibration_totals_(self) -> selection.PairTotals:
@@ -607,10 +603,8 @@ def score_new_items(
 def _check_sparsity(ranker: Any, X: Any) -> None:
     """Refuse sparse rows for a booster that got dense ones in fit, and the reverse."""
     fitted = ranker._fitted_sparse
-    if fitted == issparse(X):
-        return
     library = scorers.library_of(scorers.last_step(ranker.estimator_))
-    if library is not None:
+    if library is not None and fitted != issparse(X):
         raise ValueError(
             f"X must be {'sparse' if fitted else 'dense'} as in fit: {library} may "
             "read the zeros that a sparse matrix leaves out as missing values."

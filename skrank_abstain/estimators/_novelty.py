@@ -90,13 +90,12 @@ def check_novelty(novelty: Any, level: float, groups: Any) -> None:
             f"novelty must be the detector, got its method {novelty.__name__}, which "
             f"is lower for stranger items. Pass the {type(owner).__name__} itself."
         )
-    if hasattr(novelty, "score_samples") or callable(novelty):
-        return
-    raise TypeError(
-        "novelty must be an outlier detector with score_samples, such as "
-        "LocalOutlierFactor(novelty=True), or a function of X that returns more for "
-        f"stranger items, got {describe(novelty)}."
-    )
+    if not (hasattr(novelty, "score_samples") or callable(novelty)):
+        raise TypeError(
+            "novelty must be an outlier detector with score_samples, such as "
+            "LocalOutlierFactor(novelty=True), or a function of X that returns more "
+            f"for stranger items, got {describe(novelty)}."
+        )
 
 
 def strangeness(detector: Any, X: Any) -> FloatArray:
@@ -126,7 +125,7 @@ def find_novel(
     """
     known = data.rest if data.tuning is None else data.tuning
     learns = hasattr(novelty, "score_samples") and not is_fitted(novelty)
-    trained = np.setdiff1d(np.arange(rows.queries.n_items), data.rows)
+    trained = np.setdiff1d(np.arange(rows.queries.n_items), data.trained.rows)
     if learns and not trained.size:
         test, novel = _cross_fitted(novelty, level, known, data.seed)
     else:

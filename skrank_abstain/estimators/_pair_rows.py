@@ -232,9 +232,7 @@ def _decision(model: Any, X: Any, verdicts: FloatArray) -> FloatArray:
     if verdicts.size == 2 and hasattr(scorers.unwrap(model), "decision_function"):
         sign = float(verdicts[1] - verdicts[0])
         # Its classes may be words, of which `verdicts` say what they mean.
-        decision = (
-            scorers.unwrap(model).decision_function(X) if X.shape[0] else np.zeros(0)
-        )
+        decision = scorers.unwrap(model).decision_function(X)
         return sign * check_scores(np.ravel(decision), X.shape[0])
     for_left = scorers.class_proba(model, X, verdicts.size) @ verdicts
     return logit(_DOUBT / 2 + (1 - _DOUBT) * for_left)
@@ -391,9 +389,8 @@ def check_halves(names: list[str]) -> None:
     clearer words for sides counts, and without such words the names are refused.
     """
     half = len(names) // 2
-    if len({name.rstrip("0123456789") for name in names}) == 1 and all(
-        name[-1:].isdecimal() for name in names
-    ):
+    numbered = all(name[-1:].isdecimal() for name in names)
+    if numbered and len({name.rstrip("0123456789") for name in names}) == 1:
         return
     halves = _sides(names[:half], names[half:])
     alternating = _sides(names[::2], names[1::2]) if half > 1 else None
@@ -451,9 +448,8 @@ def _sides(left: list[str], right: list[str]) -> tuple[int, bool] | None:
     """
     if len(left) > 1 and _stripped(left).isdisjoint(_stripped(right)):
         return None
-    words = [
-        Counter(re.findall(r"[a-z]+|\d+", name.lower())) for name in (left[0], right[0])
-    ]
+    first = left[0].lower(), right[0].lower()
+    words = [Counter(re.findall(r"[a-z]+|\d+", name)) for name in first]
     found = tuple(" ".join(words[k] - words[1 - k]) for k in (0, 1))
     for rank, (one, other) in enumerate(_SIDES):
         if found in ((one, other), ("", other)):

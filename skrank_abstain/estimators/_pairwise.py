@@ -16,7 +16,6 @@ from skrank_abstain._validation import (
     check_loss,
     check_row_order,
     check_sample_weight,
-    encode_qid,
 )
 from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators import _pair_rows
@@ -242,10 +241,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         # A scalar names no queries: each pair is one of its own.
         queries = named if named.n_queries > 1 else group_queries(pairs, label.size)
         kinds = intake.groups_of_queries(groups, queries)
-        if kinds is None:
-            kinds = selection.Groups(
-                np.zeros(queries.n_queries, dtype=np.int64), [None]
-            )
+        kinds = kinds or selection.Groups.one(queries.n_queries)
         trained = self._fit_model(X, label, queries, kinds.code, split_seed)
         rows, scores = trained.rows, trained.scores.T
         tie_models.check_spread(np.append(*scores))
@@ -276,9 +272,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
     def _rule(self) -> selection.Rule:
         if self.rule is None:
             return selection.Coverage(self.coverage)
-        return selection.check_rule(
-            self.rule, example="CertifiedRisk(0.3)", optional=True
-        )
+        return selection.check_rule(self.rule)
 
     def _fit_model(
         self, X: Any, label: IntArray, queries: Queries, kinds: IntArray, seed: int
@@ -303,7 +297,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             return np.stack(_pair_rows.score_sides(model, part, self._verdicts), axis=1)
 
         trained = self._train_or_take(queries, split, train, score, seed)
-        self._keep_model(trained.model, trained.prefit, len(trained.folds))
+        self._keep_model(trained)
         return trained
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -468,12 +462,12 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         UserWarning
             If pairs have the features of pairs that ``fit`` got, in either order.
         """
-        check_row_order(X, sample_weight=sample_weight)
-        gaps = self._labelled_gaps(X, y, qid)
+        check_row_order(X, y=y, qid=qid, sample_weight=sample_weight)
+        gaps, _, queries = self._gaps(X, y, qid)
         intake.warn_of_seen(self, self._hashes, X, "pair")
         weight = check_sample_weight(sample_weight, gaps.n_pairs)
         tally = self._calibration.engine.tally(gaps, [self._region], weight=weight)
-        return tally.totals(None if qid is None else encode_qid(qid, gaps.n_pairs)[1])
+        return tally.totals(queries.values)
 
     def risk_profile(
         self, X: Any, y: ArrayLike, *, qid: Any = None
@@ -492,7 +486,8 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             ``accuracy_at_coverage`` and ``coverage_at_risk`` of
             `skrank_abstain.metrics` read it.
         """
-        return self._calibration.engine.tally(self._labelled_gaps(X, y, qid)).profile()
+        check_row_order(X, y=y, qid=qid)
+        return self._calibration.engine.tally(self._gaps(X, y, qid)[0]).profile()
 
     @hearing()
     def report(
@@ -535,52 +530,40 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
                 "qid=np.arange(len(X)) where no two of these pairs share an item."
             )
         check_row_order(X, y=y, qid=qid, groups=groups)
-        left, right = self._score(X)
-        label = None if y is None else self._classes.read(y)
-        # Without labels all pairs count as tied; the page then shows no such number.
-        known = np.zeros(left.size, dtype=np.int64) if label is None else label
-        unit = np.arange(left.size) if qid is None else qid
-        queries = group_queries(unit, left.size)
-        gaps = self._gaps(left, right, known, queries.codes, self._keys(X))
+        labelled = y is not None
+        gaps, truth, queries = self._gaps(X, y, qid, labelled=labelled)
+        label = truth if labelled else None
         rows = intake.describe_rows(
             self, self._hashes(X), queries.codes, label, unit="pair"
         )
-        counted = f"{left.size} pairs of {gaps.n_queries} queries"
+        counted = f"{gaps.n_pairs} pairs of {gaps.n_queries} queries"
         if qid is None:
             counted = (
-                f"{left.size} pairs, each taken for a query of its own: no qid was "
+                f"{gaps.n_pairs} pairs, each taken for a query of its own: no qid was "
                 "given, so that pairs with a common item count as independent"
             )
-        groups_of, labelled = intake.groups_of_queries(groups, queries), y is not None
+        kinds = intake.groups_of_queries(groups, queries)
         return write_report(
-            ReportData(self._facts(), gaps, labelled, rows, groups_of, counted)
+            ReportData(self._facts(), gaps, labelled, rows, kinds, counted)
         )
 
-    def _labelled_gaps(self, X: Any, y: ArrayLike, qid: Any) -> Scores:
-        """Return labelled pairs by their score difference."""
-        check_row_order(X, y=y, qid=qid)
-        left, right = self._score(X)
-        truth = self._classes.read(y)
-        queries = None if qid is None else encode_qid(qid, left.size)[0]
-        return self._gaps(left, right, truth, queries, self._keys(X))
-
     def _gaps(
-        self,
-        left: FloatArray,
-        right: FloatArray,
-        truth: IntArray,
-        queries: IntArray | None,
-        keys: Any = None,
-    ) -> Scores:
+        self, X: Any, y: Any, qid: Any, *, labelled: bool = True
+    ) -> tuple[Scores, IntArray, Queries]:
+        """Return pairs by their score difference, their labels, and their queries."""
+        left, right = self._score(X)
+        # Without labels all pairs count as tied; the page then shows no such number.
+        truth = self._classes.read(y) if labelled else np.zeros(left.size, np.int64)
         check_consistent_length(left, truth)
+        queries = group_queries(np.arange(left.size) if qid is None else qid, left.size)
         with np.errstate(over="ignore"):
             difference = left - right
         if not self._classes.has_ties:
             # Equal scores mean left: an order by the smallest of gaps.
             region = cast("selection.GapRegion", self._region)
             difference[np.abs(difference) <= region.tolerance] = region.smallest_order
-        none = np.zeros(truth.size)
-        return Scores.of_pairs(difference, none, truth, queries, keys)
+        pairs = difference, np.zeros(left.size), truth, queries.codes
+        return Scores.of_pairs(*pairs, self._keys(X)), truth, queries
 
     def _keys(self, X: Any) -> Any:
         """Return hashes (n_pairs, 2) of both sides where pairs are drawn, or None."""

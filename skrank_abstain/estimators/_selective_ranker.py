@@ -107,15 +107,6 @@ class PairDecider(ModelWrapper):
         """
         check_row_order(X, qid=qid, item_id=item_id)
         decision, items = self._decision(X, qid)
-        return self._decide(decision, items, pairs, item_id)
-
-    def _decide(
-        self,
-        decision: selection.Decides,
-        items: Scores,
-        pairs: ArrayLike | None = None,
-        item_id: Any = None,
-    ) -> PairDecisions:
         decide = self._deciding(decision, items, item_id)
         if pairs is None:
             return decide(selection.decide_queries)
@@ -126,13 +117,10 @@ class PairDecider(ModelWrapper):
     ) -> Callable[..., PairDecisions]:
         """Return a function that decides pairs of items as a given one chooses them."""
         names = check_item_id(item_id, items.queries)
-        rows, in_order = rows_by_place(items.value, items.queries)
-        place = np.empty_like(in_order)
-        place[rows] = in_order
-        given = decision, self._region, items.value, items.queries
+        place = selection.own_places(items)
 
         def decide(choose: Callable[..., PairDecisions], *which: Any) -> PairDecisions:
-            made = choose(*given, *which, keys=items.key, group=items.group)
+            made = choose(decision, self._region, items, *which)
             made = replace(made, place=place, id_=self._id_now())
             if items.novel is not None:
                 made = made.leaving_out(items.novel)
@@ -304,7 +292,8 @@ class PairDecider(ModelWrapper):
             return add_by_group(
                 items, groups, lambda some: add(some).totals(some.queries.values)
             )
-        made = self._decide(decision, items, pairs)
+        chosen = check_pairs(pairs, items.queries)
+        made = self._deciding(decision, items, None)(selection.decide_pairs, *chosen)
         return selection.PairTotals.of_decisions(
             made, relevance, items.queries, weight, self._loss
         )
@@ -352,7 +341,7 @@ feature_names_in_
     0.4
     """
 
-    _novelty: NoveltyTest | None
+    _novelty: NoveltyTest | None = None
 
     def __init__(
         self,
@@ -427,15 +416,15 @@ feature_names_in_
         selection.check_largest_query(int(rows.queries.sizes.max()), rule.largest_query)
         size = rule.tuning_size
         data = intake.train_and_score(self, rows, groups=groups, tuning_size=size)
-        test = None
+        self._novelty = None
         if self.novelty is not None:
             level = float(self.novelty_level)
-            test, data = find_novel(self.novelty, level, data, rows)
-        return self._calibrate(rule, tie_model, data, test)
+            self._novelty, data = find_novel(self.novelty, level, data, rows)
+        return self._calibrate(rule, tie_model, data)
 
     def _rule(self) -> selection.Rule:
         """Return the rule; the one hook of the named classes."""
-        return selection.check_rule(self.rule, example="Coverage(0.8)")
+        return selection.check_rule(self.rule)
 
     def _checked_rule(self) -> selection.Rule:
         self._loss = check_loss(self.loss)
@@ -446,14 +435,9 @@ feature_names_in_
         return rule
 
     def _calibrate(
-        self,
-        rule: selection.Rule,
-        tie_model: TieModel,
-        data: intake.CalibrationData,
-        test: NoveltyTest | None = None,
+        self, rule: selection.Rule, tie_model: TieModel, data: intake.CalibrationData
     ) -> Self:
         self._take_over(data)
-        self._novelty = test
         calibration = selection.fit_calibration(
             tie_model,
             self._loss,
@@ -755,9 +739,7 @@ feature_names_in_
         if isinstance(rule, selection.Price):
             way = f"at_cost({int(1e4 * risk + 1) / 1e4:g})"
         elif hasattr(rule, "max_risk"):
-            return (
-                "A larger max_risk may decide it; an answer of a person does (review)."
-            )
+            return "A larger max_risk may decide it; a person's answer does (review)."
         elif known.item_groups is None and known.largest_coverage == 1:
             share = known.coverage(known.engine.below(risk))
             # More pairs than those of at most this risk: the threshold is above it.
@@ -991,16 +973,12 @@ feature_names_in_
         moves = "coverage" in [field.name for field in fields(own)]
         points = selection.OperatingPoints()
         for value in [coverages] if isinstance(coverages, int | float) else coverages:
-            coverage = check_fraction(value, "coverages", include_one=True)
-            rule = (
-                replace(own, coverage=coverage)
-                if moves
-                else selection.Coverage(coverage)
-            )
+            share = check_fraction(value, "coverages", include_one=True)
+            rule = replace(own, coverage=share) if moves else selection.Coverage(share)
             region = self._calibration.select(rule)
             add = partial(self._calibration.totals, region, groups=two)
             totals = add_by_group(items, None if two else groups, add)
-            points.append(selection.OperatingPoint(coverage, region.risk, totals))
+            points.append(selection.OperatingPoint(share, region.risk, totals))
         return points
 
     @property

@@ -24,8 +24,6 @@ from skrank_abstain.intake._rows import (
 from skrank_abstain.intake._training import (
     CalibrationData,
     Trained,
-    check_pairs_to_calibrate,
-    columns_of_fit,
     cross_fit,
     divide_queries,
     draw_seeds,

@@ -112,9 +112,8 @@ def take_rows(
     if none and not reset:  # a request without items
         taken = sum(column is not None for column in (qid_col, groups))
         X = np.empty((0, estimator.n_features_in_ - taken))
-        return Rows(
-            X, group_queries(None, 0), True, None if groups is None else X[:, 0]
-        )
+        group = None if groups is None else X[:, 0]
+        return Rows(X, group_queries(None, 0), True, group)
     refuse_lazy(X, "X")
     names = None if reset else names_of_columns(X)
     if names is not None and isinstance(qid_col, str) and qid_col not in names:
@@ -186,12 +185,11 @@ def take_columns(X: Any, **named: Any) -> tuple[Any, list[NDArray[Any] | None]]:
     rest = np.delete(np.arange(X.shape[1]), taken)
     if rest.size == 0:
         raise ValueError(f"X must have a column besides those of {listed(given)}.")
-    values = [
-        None
-        if column is None
-        else _column_of(X, name, column, columns, positions[name])
-        for name, column in named.items()
-    ]
+    found = {
+        name: _column_of(X, name, given[name], columns, positions[name])
+        for name in given
+    }
+    values = [*map(found.get, named)]
     if columns is None:
         return X[:, rest], values
     return select_columns(X, [columns[i] for i in rest]), values

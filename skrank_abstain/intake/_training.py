@@ -48,11 +48,7 @@ class CalibrationData:
 
     Attributes
     ----------
-    model : object
-    prefit : bool
-        Whether it came fitted.
-    columns : dict
-        ``n_features_in_`` and, if X has names, ``feature_names_in_``.
+    trained : Trained
     several_queries : bool
         Whether X has more than one query.
     largest_query : int
@@ -67,17 +63,11 @@ class CalibrationData:
         Of the queries in ``rest``.
     seed : int
         For rules that draw.
-    rows : ndarray of int64
-        Rows of X to calibrate on.
     item_groups : list or None
         Names of the groups of the items.
-    n_folds : int
-        Folds whose models gave the scores; 0 if the model itself did.
     """
 
-    model: Any
-    prefit: bool
-    columns: dict[str, Any]
+    trained: Trained
     several_queries: bool
     largest_query: int
     repeats: _repeats.HashedRows | None
@@ -85,9 +75,7 @@ class CalibrationData:
     tuning: Scores | None
     groups: Groups
     seed: int
-    rows: IntArray
     item_groups: list[Any] | None = None
-    n_folds: int = 0
 
     @classmethod
     def of(
@@ -112,8 +100,18 @@ class CalibrationData:
             Of the queries of ``data``.
         **known
             The other fields.
+
+        Raises
+        ------
+        ValueError
+            If no query has a pair.
         """
         sizes = data.queries.sizes
+        if not (sizes > 1).any():
+            raise ValueError(
+                "qid must give at least one calibration query with two items, got "
+                f"{sizes.size} queries with n_samples={sizes.sum()} items."
+            )
         rest, tuning, group = data, None, groups.code
         # A rule that promises something about new queries needs queries that did not
         # fit the tie model; the other rules use all of them for both.
@@ -158,9 +156,7 @@ def train_and_score(
         codes, names = encode_groups_of_items(rows.group, fewest=2)
     split_seed, seed = draw_seeds(ranker.random_state)
     check_row_order(rows.X, groups=groups)
-    kinds = groups_of_queries(groups, queries)
-    if kinds is None:
-        kinds = Groups(np.zeros(queries.n_queries, dtype=np.int64), [None])
+    kinds = groups_of_queries(groups, queries) or Groups.one(queries.n_queries)
 
     def split(size: float) -> tuple[IntArray, IntArray]:
         return split_for_calibration(queries, size, split_seed, kinds.code)
@@ -187,7 +183,6 @@ def train_and_score(
         _repeats.warn_of_repeats(repeats)
         if trained.prefit:
             _repeats.warn_of_trained(trained.model, rows.X, hashes)
-    check_pairs_to_calibrate(left.queries.sizes)
     in_group = None if codes is None else codes[chosen]
     data = Scores(trained.scores, left.queries, y=left.y, X=left.X, group=in_group)
     group = kinds.code[queries.codes[chosen[left.queries.first_rows]]]
@@ -196,14 +191,10 @@ def train_and_score(
         tuning_size,
         seed,
         groups=Groups(group, kinds.names),
-        model=trained.model,
-        prefit=trained.prefit,
-        columns=columns_of_fit(ranker),
+        trained=trained,
         several_queries=queries.n_queries > 1,
         repeats=repeats,
-        rows=chosen,
         item_groups=names,
-        n_folds=len(trained.folds),
     )
 
 
@@ -281,21 +272,6 @@ def draw_seeds(random_state: Any) -> list[int]:
     """
     random = check_random_state(random_state)
     return random.randint(2**31 - 1, size=2).tolist()
-
-
-def check_pairs_to_calibrate(sizes: IntArray) -> None:
-    """Refuse queries of these sizes if none has a pair."""
-    if not (sizes > 1).any():
-        raise ValueError(
-            "qid must give at least one calibration query with two items, got "
-            f"{sizes.size} queries with n_samples={sizes.sum()} items."
-        )
-
-
-def columns_of_fit(estimator: Any) -> dict[str, Any]:
-    """Return the attributes that say which columns ``fit`` saw."""
-    names = ("n_features_in_", "feature_names_in_", "_fitted_sparse")
-    return {name: vars(estimator)[name] for name in names if name in vars(estimator)}
 
 
 def split_for_calibration(
@@ -393,12 +369,11 @@ def hold_out(
     n_units: int, size: float, random_state: Any, strata: IntArray | None = None
 ) -> BoolArray:
     """Draw a share or a number of units, shape (n_units,)."""
-    held_out = np.zeros(n_units, dtype=bool)
+    units = np.arange(n_units)
     drawn = train_test_split(
-        np.arange(n_units), test_size=size, random_state=random_state, stratify=strata
+        units, test_size=size, random_state=random_state, stratify=strata
     )[1]
-    held_out[drawn] = True
-    return held_out
+    return np.isin(units, drawn)
 
 
 def hold_out_of_each(strata: IntArray, share: float, random_state: Any) -> BoolArray:

@@ -207,12 +207,10 @@ default=None
     # Each group's linear share of the error, as of a mean over groups.
     kept = (1 - size / queries.size)[:, None, None]
     influence = size.size * kept * (whole - np.array(without))
-    found = (
-        difference_of(one, two, each, size.size - 1, confidence)
-        for (one, two), each in zip(
-            whole.T.tolist(), (influence[:, 0] - influence[:, 1]).T, strict=True
-        )
-    )
+    apart = (influence[:, 0] - influence[:, 1]).T
+    rows = zip(whole.T.tolist(), apart, strict=True)
+    n = size.size - 1
+    found = (difference_of(one, two, own, n, confidence) for (one, two), own in rows)
     return Comparison(share, name_of_loss(costs), *found)
 
 
@@ -254,13 +252,12 @@ def _curve(
             return (np.nan,) * len(_QUANTITIES)
         count, *curves, own = (np.append(0, each) for each in (count, *sums))
         _, errors, unlike = curves
-        lost, false, decided = (
-            np.interp(share * count[-1], count, each) for each in curves
-        )
+        at = share * count[-1]
+        lost, false, decided = (np.interp(at, count, each) for each in curves)
         matched = np.interp(share * unlike[-1], unlike, errors)
         with np.errstate(invalid="ignore"):  # where no pair differs
             return (
-                lost / (share * count[-1]),
+                lost / at,
                 false / decided,
                 decided / unlike[-1],
                 matched / (share * unlike[-1]),

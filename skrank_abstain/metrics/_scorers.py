@@ -80,10 +80,15 @@ class RankerScorer:
     ) -> float:
         """Return the score; X, y and qid are as in the ranker's ``evaluate``.
 
+        NaN, with an UndefinedMetricWarning, if the measure is.
+
         Raises TypeError if there is no selective ranker in ``estimator``, and
         ValueError if it was fitted with a ``qid`` and is scored without one.
         """
-        return self.measure(*find_ranker(estimator, X, y, qid, self.needs))
+        value = self.measure(*find_ranker(estimator, X, y, qid, self.needs))
+        # The methods of rankers do not warn of undefined values; a scorer must.
+        reason = "no pair or query counts towards it"
+        return undefined(repr(self), reason) if np.isnan(value) else value
 
     def __repr__(self) -> str:
         return self.name or str(getattr(self.measure, "__name__", self.measure))
@@ -138,16 +143,9 @@ def _utility(cost: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
     return float(1 - (totals.loss.sum() + cost * abstained) / n_pairs)
 
 
-def _or_warn(measure: Measure, name: str, *data: Any) -> float:
-    # The methods of rankers do not warn of undefined values; a scorer must.
-    value = measure(*data)
-    return undefined(name) if np.isnan(value) else value
-
-
 def _scorer(measure: Measure, name: str, needs: str, *number: float) -> RankerScorer:
-    measured = partial(_or_warn, partial(measure, *number), name)
     shown_as = f"{name}({number[0]})" if number else name
-    return RankerScorer(measured, shown_as, needs)
+    return RankerScorer(partial(measure, *number), shown_as, needs)
 
 
 selective_accuracy_scorer = _scorer(_accuracy, "selective_accuracy_scorer", "evaluate")

@@ -408,9 +408,8 @@ class Monitor:
         self._check(ranker)
         _check_day(day, self.audits)
         check_positive_int(n, "n")
-        random = np.random.default_rng(
-            [self.seed, 1, len(self.asked), int(self.bets.n)]
-        )
+        seeds = [self.seed, 1, len(self.asked), int(self.bets.n)]
+        random = np.random.default_rng(seeds)
         items = ranker._scored(X, qid)
         queries = items.queries
         items = replace(items, y=np.zeros(items.value.size))

@@ -386,7 +386,7 @@ default="misranking"
             int(seeds[0]),
         )
         model, prefit, rows, scores, folds = trained
-        self._keep_model(model, prefit, len(folds))
+        self._keep_model(trained)
         self.label_names_ = self.label_names_ or names_of_labels(model)
         names = self.label_names_ or list(range(self.n_labels_))
         if prefit:

@@ -10,20 +10,11 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
+from skrank_abstain import intake, scorers, tie_models
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import encode_qid, listed, names_of_columns, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators import SelectiveRanker
-from skrank_abstain.intake import (
-    CalibrationData,
-    check_labelled_rows,
-    check_pairs_to_calibrate,
-    columns_of_fit,
-    draw_seeds,
-    find_repeats,
-    hash_rows,
-    warn_of_repeats,
-)
 from skrank_abstain.pairs import Queries, Scores, group_queries
 from skrank_abstain.partitions._engines import (
     Partitions,
@@ -31,20 +22,7 @@ from skrank_abstain.partitions._engines import (
     refuse_split_queries,
     rows_of,
 )
-from skrank_abstain.scorers import (
-    describe,
-    is_fitted,
-    names_in_model,
-    resolve_model,
-    score_items,
-)
 from skrank_abstain.selection import Groups, check_largest_query
-from skrank_abstain.tie_models import (
-    FeatureAwareRelevance,
-    TieModel,
-    over_designs,
-    resolve_tie_model,
-)
 
 
 def calibrate(
@@ -120,15 +98,15 @@ def calibrate(
     check_names(label=label, qid=qid, item_id=item_id)
     fitted = _unfitted(ranker)
     rule = fitted._checked_rule()
-    tie_model = resolve_tie_model(fitted.tie_model)
+    tie_model = tie_models.resolve_tie_model(fitted.tie_model)
     reads_features = _reads_features(tie_model)
-    model = resolve_model(fitted.estimator)
-    if not is_fitted(model):
+    model = scorers.resolve_model(fitted.estimator)
+    if not scorers.is_fitted(model):
         raise NotFittedError(
             "calibrate takes a ranker whose model is fitted, got "
-            f"{describe(model)}, which is not: train it on other queries first."
+            f"{scorers.describe(model)}, which is not: train it on other queries first."
         )
-    columns = ModelColumns(*names_in_model(model), others=(label, qid, item_id))
+    columns = ModelColumns(*scorers.names_in_model(model), others=(label, qid, item_id))
     check_same_columns(frame, columns)
     partitions = as_partitions(frame, qid=qid)
     reader = Reader(_unfitted(ranker), label, qid, columns, rule.groups)
@@ -140,24 +118,20 @@ def calibrate(
     doubts = [part.doubt for part in parts if part.y.size]
     if len(doubts) == 1 and doubts[0] is not None:
         warn_user(doubts[0])
-    found = _common_columns(part.columns for part in parts)
+    vars(fitted).update(_common_columns(part.columns for part in parts))
     rows = RowsElsewhere(partitions, reader, [part.y.size for part in parts])
     data, kinds, repeats = _joined(parts, rows if reads_features else None)
-    sizes = data.queries.sizes
-    check_largest_query(int(sizes.max()), rule.largest_query)
-    known = CalibrationData.of(
+    known = intake.CalibrationData.of(
         data,
         rule.tuning_size,
-        draw_seeds(fitted.random_state)[1],
-        groups=Groups(np.zeros_like(sizes), [None]),
-        model=model,
-        prefit=True,
-        columns=found,
-        several_queries=sizes.size > 1,
+        intake.draw_seeds(fitted.random_state)[1],
+        groups=Groups.one(data.n_queries),
+        trained=intake.Trained(model, True, np.empty(0, dtype=np.int64), data.score),
+        several_queries=data.n_queries > 1,
         repeats=repeats,
-        rows=np.empty(0, dtype=np.int64),
         item_groups=kinds,
     )
+    check_largest_query(known.largest_query, rule.largest_query)
     return fitted._calibrate(rule, tie_model, known)
 
 
@@ -185,12 +159,12 @@ def _unfitted(ranker: Any) -> Any:
     return type(ranker)(**ranker.get_params(deep=False))
 
 
-def _reads_features(model: TieModel) -> bool:
+def _reads_features(model: tie_models.TieModel) -> bool:
     """Return whether a tie model reads features; refuse one that is not known here."""
     hooks = type(model).fit_transform, type(model).transform
-    if hooks == (TieModel.fit_transform, TieModel.transform):
+    if hooks == (tie_models.TieModel.fit_transform, tie_models.TieModel.transform):
         return False
-    if not isinstance(model, FeatureAwareRelevance):
+    if not isinstance(model, tie_models.FeatureAwareRelevance):
         raise TypeError(
             f"tie_model={type(model).__name__} learns what it compares from all "
             "items at once, with their features, and cannot be fitted over "
@@ -273,13 +247,13 @@ def _score(partition: Any, reader: Reader, model: Any) -> Scored:
         group = None if reader.groups is None else (codes, none)
         return Scored(none, none, codes, none.view(np.uint64), none, {}, None, group)
     ranker = _unfitted(reader.ranker)  # threads of one process share the other
-    rows, doubt = check_labelled_rows(ranker, X, y, ids, reader.groups)
+    rows, doubt = intake.check_labelled_rows(ranker, X, y, ids, reader.groups)
     group = None
     if rows.group is not None:
         number, names = encode_qid(rows.group, rows.group.size, name="groups")
         group = number.astype(np.int32), names
     try:
-        scores = score_items(model, rows.X, rows.named_queries)
+        scores = scorers.score_items(model, rows.X, rows.named_queries)
     except ValueError as error:
         features = reader.columns.of(partition)
         if features in (None, reader.columns.names):
@@ -288,13 +262,14 @@ def _score(partition: Any, reader: Reader, model: Any) -> Scored:
             f"{error} The model names no features, so all columns but label, qid and "
             f"item_id are passed: {listed(features)}."
         ) from error
+    seen = ("n_features_in_", "feature_names_in_", "_fitted_sparse")
     return Scored(
         scores,
         rows.y,
         rows.queries.codes.astype(np.int32),
-        hash_rows(rows.X),
+        intake.hash_rows(rows.X),
         rows.queries.values,
-        columns_of_fit(ranker),
+        {name: vars(ranker)[name] for name in seen if name in vars(ranker)},
         doubt,
         group,
     )
@@ -309,7 +284,6 @@ def _joined(parts: list[Scored], X: Any) -> tuple[Scores, list[Any] | None, Any]
     parts.clear()
     queries = group_queries(_numbered(query, ids), sum(map(len, query)))
     query.clear()
-    check_pairs_to_calibrate(queries.sizes)
     data, kinds = Scores(_taken(score), queries, y=_taken(y), X=X), None
     if group[0] is not None:
         codes, names = zip(*group, strict=True)
@@ -318,8 +292,10 @@ def _joined(parts: list[Scored], X: Any) -> tuple[Scores, list[Any] | None, Any]
         data = replace(data, group=number[_numbered(codes, names)])
         kinds = different.tolist()
     known = None if any(each is None for each in hashes) else _taken(hashes)
-    repeats = find_repeats(known, queries, np.arange(data.y.size), data.y, copies=True)
-    warn_of_repeats(repeats)
+    repeats = intake.find_repeats(
+        known, queries, np.arange(data.y.size), data.y, copies=True
+    )
+    intake.warn_of_repeats(repeats)
     return data, kinds, repeats
 
 
@@ -333,12 +309,8 @@ def _taken(arrays: list[Any]) -> Any:
 def _numbered(codes: Iterable[Any], values: Iterable[Any]) -> IntArray:
     """Return codes that count through the values of all partitions."""
     starts = np.append(0, np.cumsum([each.size for each in values]))
-    return np.concatenate(
-        [
-            own.astype(np.int64) + start
-            for own, start in zip(codes, starts, strict=False)
-        ]
-    )
+    both = zip(codes, starts, strict=False)
+    return np.concatenate([own.astype(np.int64) + start for own, start in both])
 
 
 def _common_columns(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -397,13 +369,10 @@ class RowsElsewhere:
         partitions, reader, sizes = self._given
         ends = np.cumsum(sizes)
         cuts = np.searchsorted(self._taken, ends)
+        parts = np.split(np.arange(self._taken.size), cuts[:-1])
         own = [
             (self._taken[part] - first, scores[part], queries.codes[part], wanted[part])
-            for part, first in zip(
-                np.split(np.arange(self._taken.size), cuts[:-1]),
-                ends - sizes,
-                strict=True,
-            )
+            for part, first in zip(parts, ends - sizes, strict=True)
         ]
         found = partitions.map(_over_designs, reader, task, own=own)
         for start, pieces in zip([0, *cuts.tolist()], found, strict=False):
@@ -422,9 +391,9 @@ def _over_designs(
         return []
     X, y, ids = reader.rows(partition)
     ranker = _unfitted(reader.ranker)
-    X = check_labelled_rows(ranker, X, y, ids, reader.groups)[0].X
+    X = intake.check_labelled_rows(ranker, X, y, ids, reader.groups)[0].X
     X, queries = _safe_indexing(X, rows), group_queries(codes, codes.size)
-    return list(over_designs(task, scores, queries, X, wanted))
+    return list(tie_models.over_designs(task, scores, queries, X, wanted))
 
 
 @dataclass(frozen=True)

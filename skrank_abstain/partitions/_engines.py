@@ -68,7 +68,7 @@ class Partitions(ABC):
 
         ``own`` holds one more argument for each partition.
         """
-        return [*map(result_of, count(), self._attempts(Call(task, args, own)))]
+        return [*map(result_of, self._attempts(Call(task, args, own)))]
 
     @abstractmethod
     def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Any:
@@ -79,7 +79,7 @@ class Partitions(ABC):
 
     @abstractmethod
     def _attempts(self, call: Call) -> Iterable[Any]:
-        """Return the result of a call for each partition, or what it raised."""
+        """Return what the attempts of a call return, for each partition."""
 
 
 def engine_of(frame: Any) -> str:
@@ -263,7 +263,7 @@ class ParquetPartitions(ListPartitions):
 
     def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Iterator[Any]:
         """Yield the frames ``task(partition, *args)``."""
-        yield from map(result_of, count(), self._attempts(Call(task, args)))
+        yield from map(result_of, self._attempts(Call(task, args)))
 
     def _read(self) -> Iterator[Any]:
         batches = self._files.batches()
@@ -305,9 +305,8 @@ def _sizes(starts: IntArray) -> list[int]:
     """Return the rows of each partition: up to `ROWS`, or one longer query."""
     cuts, n_rows = [0], int(starts[-1])
     while cuts[-1] < n_rows:
-        end_of_query, too_far = np.searchsorted(
-            starts, [cuts[-1], cuts[-1] + ROWS], side="right"
-        )
+        reach = [cuts[-1], cuts[-1] + ROWS]
+        end_of_query, too_far = np.searchsorted(starts, reach, side="right")
         cuts.append(int(starts[max(end_of_query, too_far - 1)]))
     return np.diff(cuts).tolist() or [0]
 
@@ -420,11 +419,9 @@ def _batches_of(file: Any, schema: Any) -> Iterator[Any]:
             page_checksum_verification=True,
         )
         keys, own = _keys(file), set(reader.schema_arrow.names)
-        for batch in reader.iter_batches(
-            _ROWS,
-            row_groups=[group.id for group in file.row_groups],
-            columns=[name for name in schema.names if name in own],
-        ):
+        groups = [group.id for group in file.row_groups]
+        read = [name for name in schema.names if name in own]
+        for batch in reader.iter_batches(_ROWS, row_groups=groups, columns=read):
             n_rows = batch.num_rows
             columns = [
                 batch[name] if name in own else pa.repeat(keys[name], n_rows)
@@ -568,54 +565,42 @@ class Call:
     own: list[Any] | None = None
 
     def attempt(self, number: int, partition: Any) -> Any:
-        """Return the result for a partition, or the error that the task raised."""
+        """Return the result for a partition, or an error that names the partition.
+
+        It is returned: an engine would retry a task that fails the same way each time,
+        and bury the reason under a trace of its own. A ValueError or a TypeError stays
+        one; any other becomes a RuntimeError.
+        """
         args = self.args if self.own is None else (*self.args, self.own[number])
         try:
             return self.task(partition, *args)
         except Exception as error:
-            return Failed(error)
+            kinds = (ValueError, TypeError, RuntimeError)
+            kind = next((kind for kind in kinds if isinstance(error, kind)), None)
+            text = f"{error}" if kind else f"{type(error).__name__}: {error}"
+            found = (kind or RuntimeError)(f"partition {number}: {text}")
+            found.__cause__ = error
+            return found
 
 
 def _attempt_alone(call: Call, partition: Any, number: int) -> Any:
     with one_thread():
-        return call.attempt(number, partition)
+        result = call.attempt(number, partition)
+    if isinstance(result, Exception):
+        # Not all errors can be pickled: the kind and the text go between processes.
+        result.__cause__ = None
+    return result
 
 
 def _attempt_or_raise(call: Call, partition: Any, number: int) -> Any:
-    return result_of(number, _attempt_alone(call, partition, number))
+    return result_of(_attempt_alone(call, partition, number))
 
 
-@dataclass(frozen=True)
-class Failed:
-    """The error that a task raised, in place of its result.
-
-    An engine would retry a task that fails the same way each time, and bury the reason
-    under a trace of its own.
-    """
-
-    error: Exception
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Not all errors can be pickled: the kind and the text go between processes.
-        return Failed, (_plain(self.error),)
-
-
-def result_of(number: int, result: Any) -> Any:
-    """Return a result, or raise the error with the number of the partition.
-
-    A ValueError or a TypeError stays one; any other becomes a RuntimeError.
-    """
-    if not isinstance(result, Failed):
-        return result
-    error = _plain(result.error)
-    raise type(error)(f"partition {number}: {error}") from result.error
-
-
-def _plain(error: Exception) -> Exception:
-    for kind in (ValueError, TypeError, RuntimeError):
-        if isinstance(error, kind):
-            return kind(str(error))
-    return RuntimeError(f"{type(error).__name__}: {error}")
+def result_of(result: Any) -> Any:
+    """Return what an attempt returned, or raise it if it is an error."""
+    if isinstance(result, Exception):
+        raise result
+    return result
 
 
 def rows_of(

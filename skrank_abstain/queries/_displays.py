@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain.displays import Display, draw_curve, draw_reference, join_label
-from skrank_abstain.metrics import RankerScorer, area_of_prefixes, undefined
+from skrank_abstain.metrics import RankerScorer, area_of_prefixes
 from skrank_abstain.queries._query_risk import QueryResults
-from skrank_abstain.queries._top_sets import first_levels, places_with_equals
+from skrank_abstain.queries._top_sets import first_levels
+from skrank_abstain.selection import true_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,7 +126,7 @@ class TopSetDisplay(Display):
                 f"y must differ within a query of more than {ranker._k} items: any set "
                 "holds the first ones of others, and there is nothing to draw."
             )
-        place = places_with_equals(items.score, queries)[1]
+        place = true_places(items.score, queries)[:, 1].astype(np.float64)
         places = -first_levels(-place, items, ranker._k)[known]
         best, sizes = best[known], queries.sizes[known]
         levels, own = levels[known[queries.codes]], ranker.threshold_
@@ -311,8 +312,6 @@ def _neg_set_size(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
 
 def _neg_query_aurc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
     count, lost = blocks_of_risk(ranker.evaluate(X, y, qid=qid))
-    if count.size == 0:
-        return undefined("AURC over queries", "no query has a relevant item")
     return -area_of_prefixes(count, lost)
 
 

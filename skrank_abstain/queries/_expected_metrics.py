@@ -182,12 +182,11 @@ def metric_by_query(
         NaN for queries without a relevant item.
     """
     rows, _ = rows_by_place(scores, queries)
-    return np.array(
-        [
-            metric.values(gains[own][None, :], score_blocks(scores[own]))[0]
-            for own in np.split(rows, queries.offsets[1:-1])
-        ]
-    )
+
+    def value(own: IntArray) -> float:
+        return float(metric.values(gains[own][None, :], score_blocks(scores[own]))[0])
+
+    return np.array([*map(value, np.split(rows, queries.offsets[1:-1]))])
 
 
 def expected_metric(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain import intake
 from skrank_abstain import report as pages
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import identify
@@ -21,15 +22,6 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import hearing, warn_user
 from skrank_abstain.estimators import ModelWrapper, predict_items, score_new_items
-from skrank_abstain.intake import (
-    AboutRows,
-    CalibrationData,
-    Rows,
-    describe_rows,
-    groups_of_queries,
-    hash_rows,
-    train_and_score,
-)
 from skrank_abstain.pairs import Scores
 from skrank_abstain.selection import fit_values
 from skrank_abstain.tie_models import GradedRelevance, resolve_tie_model
@@ -181,7 +173,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
             self.estimator_, self.tie_model_, prefit=self.prefit_, note=self._origin
         )
         tables = [found.table("On these data", slice(None))]
-        if (kinds := groups_of_queries(groups, queries)) is not None:
+        if (kinds := intake.groups_of_queries(groups, queries)) is not None:
             tables += [
                 found.table(f"Group {' '.join(str(name).split())}", kinds.code == k)
                 for k, name in enumerate(kinds.names)
@@ -224,8 +216,8 @@ class ListRanker(ModelWrapper, Generic[Results]):
         return model
 
     def _learn(
-        self, rows: Rows, tuning_size: float, groups: Any = None
-    ) -> tuple[list[Scores], CalibrationData]:
+        self, rows: intake.Rows, tuning_size: float, groups: Any = None
+    ) -> tuple[list[Scores], intake.CalibrationData]:
         """Train the ranker, split the queries, and fit the tie model.
 
         Parameters
@@ -245,7 +237,9 @@ class ListRanker(ModelWrapper, Generic[Results]):
         data : CalibrationData
         """
         model = self._unfitted_tie_model()
-        data = train_and_score(self, rows, tuning_size=tuning_size, groups=groups)
+        data = intake.train_and_score(
+            self, rows, tuning_size=tuning_size, groups=groups
+        )
         self._take_over(data)
         last, parts = data.rest, [fit_values(model, data.tuning or data.rest)]
         self.n_tuning_queries_ = 0
@@ -318,9 +312,11 @@ class ListRanker(ModelWrapper, Generic[Results]):
         for rows in np.split(order, items.queries.offsets[1:])[:-1]:
             yield rows, self.tie_model_.grade_proba(items.value[rows])
 
-    def _about_rows(self, items: Scores) -> AboutRows:
+    def _about_rows(self, items: Scores) -> intake.AboutRows:
         """Return what a report says of its rows; warn of changed parameters."""
-        rows = describe_rows(self, hash_rows(items.X), items.queries.codes, items.y)
+        rows = intake.describe_rows(
+            self, intake.hash_rows(items.X), items.queries.codes, items.y
+        )
         changed = [
             f"{name}={shown(getattr(self, name))} after {shown(then)}"
             for name, then in self._parameters.items()

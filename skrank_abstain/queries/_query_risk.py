@@ -8,16 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain import concentration
 from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._saving import all_or_nothing
 from skrank_abstain._validation import check_fraction, shown
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.concentration import (
-    advise_on_certification,
-    certify_risk,
-    check_chance,
-    choose_start,
-)
 from skrank_abstain.intake import take_labelled_rows
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Scores, Table
@@ -537,7 +532,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
                 "needs queries that did not fit the tie model, and with coverage= all "
                 "of them did. Call fit again with max_risk=."
             )
-        check_chance(self.delta, "delta")
+        concentration.check_chance(self.delta, "delta")
         levels = np.linspace(0, 1, _N_THRESHOLDS)
         tuning = self._risks[0]
         thresholds = np.unique(np.quantile(tuning, levels, method="inverted_cdf"))
@@ -558,10 +553,10 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         # The test bets on one query after the other: their order must be random.
         order = np.random.default_rng(self._draw_seed).permutation(groups.code.size)
         accepted, lost = tables[1]
-        found = certify_risk(
+        found = concentration.certify_risk(
             accepted[order],
             lost[order],
-            choose_start(*tables[0], max_risk=max_risk),
+            concentration.choose_start(*tables[0], max_risk=max_risk),
             max_risk=max_risk,
             delta=self.delta,
             groups=groups.code[order],
@@ -569,7 +564,9 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         # A group without a query that counts was not tested.
         if found is not None and min(counts.values()):
             return float(thresholds[found])
-        advice = advise_on_certification(max_risk, self.delta, counts, tables[0])
+        advice = concentration.advise_on_certification(
+            max_risk, self.delta, counts, tables[0]
+        )
         warn_user(
             f"No threshold could be certified for max_risk={max_risk:g} at "
             f"delta={self.delta:g} on {order.size} queries with a relevant item: the "

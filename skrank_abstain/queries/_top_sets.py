@@ -20,6 +20,7 @@ from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Queries, Scores, Table
 from skrank_abstain.queries._expected_metrics import score_blocks
 from skrank_abstain.queries._list_ranker import Findings, ListRanker, mean_of_known
+from skrank_abstain.selection import true_places
 
 #: Rounding of alpha (n + 1) must not cost a rank.
 _SLACK = 1e-12
@@ -369,13 +370,8 @@ class TopSetRanker(ListRanker[SetResults]):
             first = first_levels(levels, items, self._k)
             held = (first >= self.threshold_).mean(axis=1)
             held[np.isnan(first[:, 0])] = np.nan
-        return SetResults(
-            qid=queries.values,
-            size=self._sizes(levels, queries),
-            n_items=queries.sizes,
-            holds_best=held,
-            weight=weight,
-        )
+        size = self._sizes(levels, queries)
+        return SetResults(queries.values, size, queries.sizes, held, weight)
 
     def _findings(self, found: SetResults, *, labelled: bool) -> Findings:
         ones, size = np.ones(found.size.size), found.size.astype(np.float64)
@@ -426,7 +422,7 @@ class TopSetRanker(ListRanker[SetResults]):
     def _levels(self, items: Scores) -> FloatArray:
         """Return the largest threshold at which each item is in its set."""
         if self._k > 1:
-            first, last = places_with_equals(items.value, items.queries)
+            first, last = true_places(items.value, items.queries).T
             return np.where(first <= self._k, np.inf, -last)
         levels, weights = np.empty(items.value.size), self.tie_model_.node_weights_
         for rows, proba in self._graded(items, by=items.value):
@@ -559,14 +555,3 @@ def conformal_level(levels: FloatArray, alpha: float) -> float | None:
     if n_missed < 0:
         return None
     return float(np.partition(levels, n_missed, axis=None)[n_missed])
-
-
-def places_with_equals(
-    values: FloatArray, queries: Queries
-) -> tuple[FloatArray, FloatArray]:
-    """Return the first and the last place of the items as good as each one."""
-    key = np.unique(-values, return_inverse=True)[1]
-    key += queries.codes * (key.max(initial=0) + 1)
-    ordered, before = np.sort(key), queries.offsets[queries.codes].astype(float)
-    first = 1 + np.searchsorted(ordered, key, side="left") - before
-    return first, np.searchsorted(ordered, key, side="right") - before

@@ -7,7 +7,6 @@ from sklearn.utils import _safe_indexing
 
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import check_loss
-from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.intake import TRAINED_TOO, AboutRows
 from skrank_abstain.pairs import Scores
 from skrank_abstain.report._page import Report, Section, Table, write_page
@@ -359,8 +358,7 @@ def _about_model(ranker: RankerFacts) -> list[str]:
 def _about_rule(ranker: RankerFacts, done: str) -> list[str]:
     calibration = ranker.calibration
     share = calibration.coverage(ranker.region)
-    counts = calibration.accepted_by_query(ranker.region)
-    low, high = coverage_interval(*counts, seed=calibration.seed)
+    low, high = calibration.coverage_interval(ranker.region)
     optimism, margin, what = "", [], "conditional risk"
     if calibration.tuning is None:
         optimism = (
@@ -377,7 +375,7 @@ def _about_rule(ranker: RankerFacts, done: str) -> list[str]:
         f"a pair is decided if its {what} is at most {ranker.threshold:.6g} ({done})",
         *margin,
         f"share of calibration pairs decided: {share:.4f}",
-        f"{counts[0].size} new queries from the same source decide {low:.2f} to "
+        f"{calibration.items.n_queries} new queries from the same source decide {low:.2f} to "
         f"{high:.2f} of their pairs (95 % interval){optimism}",
         *_about_novelty(ranker.novelty),
         f"loss: {_loss_in_words(ranker)}",

@@ -13,7 +13,6 @@ import numpy as np
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import ZERO_ONE_LOSS
 from skrank_abstain.concentration import (
-    coverage_interval,
     ratio_difference,
     ratio_interval,
 )
@@ -217,9 +216,8 @@ class ReportData:
         That of as many queries like those that set the threshold.
         """
         known, n_new = self.ranker.calibration, int((self.totals.pairs > 0).sum())
-        counts = known.accepted_by_query(self.ranker.region)
-        low, high = coverage_interval(
-            *counts, seed=known.seed, n_new=n_new, confidence=_EXPECTED
+        low, high = known.coverage_interval(
+            self.ranker.region, n_new=n_new, confidence=_EXPECTED
         )
         return float(low), float(high)
 

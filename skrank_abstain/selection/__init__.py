@@ -33,9 +33,11 @@ from skrank_abstain.selection._gaps import GapRegion
 from skrank_abstain.selection._places import (
     confident_places,
     first_place_results,
+    own_places,
     place_results,
     place_shares,
     queries_for,
+    true_places,
 )
 from skrank_abstain.selection._rules import (
     CertifiedRisk,

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain.pairs import Scores, semiorder_graph
+from skrank_abstain.pairs import Scores
 from skrank_abstain.selection._engine import (
     Classes,
     DecisionArrays,
@@ -278,7 +278,7 @@ class BinEngine(RiskEngine):
     def _graph(self, region: BinRegion, scores: Scores) -> csr_array:
         over = self._over(region)
         if _is_semiorder(over, over.sum(axis=1)):
-            return semiorder_graph(scores, self._ranks(region, scores))
+            return super()._graph(region, scores)
         # Pairs that are drawn are abstained on.
         fixed = replace(region, kappa=float(region.kappa == 1))
         return self._graph_by_pair(fixed, scores)

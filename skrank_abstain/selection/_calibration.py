@@ -25,6 +25,7 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.pairs import Scores, largest_gap
 from skrank_abstain.selection._bins import BinEngine
 from skrank_abstain.selection._engine import (
@@ -69,6 +70,11 @@ class Groups(Value):
 
     code: IntArray
     names: list[Any]
+
+    @classmethod
+    def one(cls, n_queries: int) -> Groups:
+        """Put all queries into one group, which has no name."""
+        return cls(np.zeros(n_queries, dtype=np.int64), [None])
 
     def take(self, rows: IntArray) -> Groups:
         """Return the groups of some rows."""
@@ -158,12 +164,11 @@ def totals_by_better(
     kinds = range(len(names))
     high, low = ([mark & (code == k) for k in kinds] for mark in (has, ~has))
     highs, lows = ([among(marked) for marked in each] for each in (high, low))
-    return {
-        (names[one], names[other]): among(high[one] | low[other]).less(
-            highs[one], lows[other]
-        )
-        for one, other in permutations(kinds, 2)
-    }
+
+    def better(one: int, other: int) -> PairTotals:
+        return among(high[one] | low[other]).less(highs[one], lows[other])
+
+    return {(names[a], names[b]): better(a, b) for a, b in permutations(kinds, 2)}
 
 
 class LossTables(NamedTuple):
@@ -238,8 +243,7 @@ class Calibration(Value):
     @cached_property
     def engine(self) -> RiskEngine:
         """The engine that finds the pairs below a risk."""
-        fitted_on = self.items if self.tuning is None else self.tuning
-        return risk_engine(self.model, self.loss, fitted_on)
+        return risk_engine(self.model, self.loss, self.tuning or self.items)
 
     def at_coverage(
         self,
@@ -319,10 +323,10 @@ class Calibration(Value):
         n_groups = len(self.item_groups or [])
         of_cell = np.zeros((n_groups, n_groups), dtype=np.int64)
         regions = [pooled]
-        for cell in cells_of(self.items, n_groups) if coverage < 1 else ():
-            if cell.n_queries >= FEWEST_QUERIES:
-                of_cell[cell.one, cell.other] = len(regions)
-                of_cell[cell.other, cell.one] = len(regions)
+        cells = cells_of(self.items, n_groups) if coverage < 1 else {}
+        for cell, n_queries in cells.items():
+            if n_queries >= FEWEST_QUERIES:
+                of_cell[cell] = of_cell[cell[::-1]] = len(regions)
                 regions.append(self._of_cell(cell, coverage))
         return CellRegion(tuple(regions), of_cell)
 
@@ -341,8 +345,7 @@ class Calibration(Value):
         # Halving ends where the two are neighbours, or the count is met to the pair.
         while low < (middle := (low + high) / 2) < high:
             tried = engine.below(middle)
-            found = accepted(tried)
-            if found < wanted:
+            if (found := accepted(tried)) < wanted:
                 low = middle
                 continue
             high, region = middle, tried
@@ -388,7 +391,7 @@ class Calibration(Value):
                 f"groups must be two of those of fit ({listed(names)}), got {groups!r}."
             )
         one, other = sorted(map(names.index, groups))
-        cell = Cell(one, other, 0)
+        cell = one, other
         return tally_of(engine, cell, items, [region.at(cell)]).totals(qid)
 
     @property
@@ -399,8 +402,8 @@ class Calibration(Value):
     @cached_property
     def graded(self) -> Calibration:
         """The same pairs under a model of grades; fitted once."""
-        fitted_on = self.items if self.tuning is None else self.tuning
-        return replace(self, model=GradedRelevance().fit_items(fitted_on))
+        model = GradedRelevance().fit_items(self.tuning or self.items)
+        return replace(self, model=model)
 
     def select(self, rule: Rule) -> Region:
         """Return the region that a rule selects, or raise."""
@@ -431,10 +434,10 @@ class Calibration(Value):
                 "are then called a tie."
             )
 
-    def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
-        """Return accepted pairs and pairs of each query, shape (n_queries,) both."""
-        totals = self.totals(region, self.items)
-        return totals.accepted, totals.pairs
+    def coverage_interval(self, region: Any, **options: Any) -> FloatArray:
+        """Return an interval for the coverage of new queries, as the function does."""
+        found = self.totals(region, self.items)
+        return coverage_interval(found.accepted, found.pairs, seed=self.seed, **options)
 
     def group_counts(self, some: IntArray | None = None) -> dict[Any, int]:
         """Return the number of (some) queries of each group; by None without groups."""
@@ -457,7 +460,7 @@ class Calibration(Value):
         most : float, default=None
             What counts are divided by; None: by the pairs of the query.
         """
-        tuning = self.items if self.tuning is None else self.tuning
+        tuning = self.tuning or self.items
         # The thresholds, too, come from the tuning pairs: a test of thresholds that its
         # own data chose promises nothing.
         profile = self.engine.tally(tuning, margin_of=margin_of).profile()
@@ -665,8 +668,8 @@ class Rule(Value, ABC):
         """Tell how the threshold was set and what it promises."""
 
 
-def check_rule(rule: Any, *, example: str, optional: bool = False) -> Rule:
-    """Return ``rule`` if it is one; otherwise the message shows ``example``.
+def check_rule(rule: Any) -> Rule:
+    """Return ``rule`` if it is one.
 
     Raises
     ------
@@ -675,8 +678,8 @@ def check_rule(rule: Any, *, example: str, optional: bool = False) -> Rule:
     """
     if not isinstance(rule, Rule):
         raise TypeError(
-            f"rule must be {'None or ' if optional else ''}a rule of "
-            f"skrank_abstain.selection, such as {example}, got {shown(rule)}."
+            "rule must be a rule of skrank_abstain.selection, such as Coverage(0.8), "
+            f"got {shown(rule)}."
         )
     kind: type = type(rule)
     if not is_dataclass(kind):

@@ -23,12 +23,12 @@ from skrank_abstain.pairs import (
     BYTES_PER_PAIR,
     PAIRS_OF_ONE_QUERY,
     PairDecisions,
-    Queries,
     Scores,
     bounds_of_orders,
     by_query,
     check_graph_size,
     check_output_size,
+    semiorder_graph,
 )
 from skrank_abstain.selection._tally import Tally
 
@@ -38,6 +38,8 @@ _PAIRS_DRAWN = 1 << 20
 _COUNTS = 1 << 16
 #: Bytes of a pair whose decision is made for the ranks of its items.
 _BYTES = 100
+#: Two groups of items, by number, the lower first: their pairs.
+Cell: TypeAlias = tuple[int, int]
 #: Hashes of rows, which draws on a boundary go by.
 Keys: TypeAlias = NDArray[np.uint64] | None
 
@@ -112,22 +114,6 @@ class Decides(Protocol):
         """Count pairs by query, class and outcome."""
 
 
-class Cell(NamedTuple):
-    """The pairs of two groups of items.
-
-    Attributes
-    ----------
-    one, other : int
-        Numbers of the groups; the same for pairs within one.
-    n_queries : int
-        Queries with such pairs.
-    """
-
-    one: int
-    other: int
-    n_queries: int
-
-
 @dataclass(frozen=True, eq=False)
 class CellRegion(Value):
     """A region for each two groups of items.
@@ -150,7 +136,7 @@ class CellRegion(Value):
 
     def at(self, cell: Cell) -> Region:
         """Return the region of a cell."""
-        return self.regions[int(self.of_cell[cell.one, cell.other])]
+        return self.regions[int(self.of_cell[cell])]
 
     def to_plain(self) -> dict[str, Any]:
         plain = {f"region{k}": region for k, region in enumerate(self.regions)}
@@ -162,17 +148,17 @@ class CellRegion(Value):
         return cls(tuple(plain[f"region{k}"] for k in range(len(plain))), of_cell)
 
 
-def cells_of(scores: Scores, n_groups: int) -> list[Cell]:
+def cells_of(scores: Scores, n_groups: int) -> dict[Cell, int]:
     """Return each two groups with the number of queries that have such pairs."""
     here = scores.ascending
     group: Any = here.group
     key = here.queries.codes * n_groups + group
     counts = np.bincount(key, minlength=here.n_queries * n_groups)
     counts = counts.reshape(here.n_queries, n_groups)
-    found = []
+    found = {}
     for one, other in combinations_with_replacement(range(n_groups), 2):
         both = np.minimum(counts[:, one], counts[:, other]) > (one == other)
-        found.append(Cell(one, other, int(both.sum())))
+        found[one, other] = int(both.sum())
     return found
 
 
@@ -263,37 +249,29 @@ class RiskEngine(ABC):
         sound = count(here.sound)
         if here.novel is None:
             return sound
-        sound = replace(sound, counts=sound.counts[: here.n_queries])
+        drawn = None if sound.drawn is None else sound.drawn[: here.n_queries]
+        sound = replace(sound, counts=sound.counts[: here.n_queries], drawn=drawn)
         # A threshold beyond the highest risk accepts the pairs of novel items, too: on
         # a curve they are the last. No margin does.
         last = [
             float(region.risk > self.highest and region.margin_of is None)
             for region in regions or []
         ]
-        if not (every or any(last)):
+        if not (every or any(last)) or here.sound.n_pairs == here.n_pairs:
             return sound
+        # The classes of all pairs, less those of the sound ones: what novel items add.
         whole = count(here)
-        novel = np.stack(
-            [
-                whole.counts[:, whole.tie == tie].sum(axis=1)
-                - sound.counts[:, sound.tie == tie].sum(axis=1)
-                for tie in (False, True)
-            ],
-            axis=1,
-        )
+        beyond = np.outer(last, np.ones(whole.tie.size + sound.tie.size))
         risk = sound.risk
         if risk is not None:
-            if not novel.any():
-                return sound
-            risk = np.append(risk, np.full(2, np.nextafter(self.highest, np.inf)))
-        drawn = None if sound.drawn is None else sound.drawn[: here.n_queries]
-        return Tally(
-            np.concatenate([sound.counts, novel], axis=1),
-            np.concatenate([sound.accepted, np.outer(last, [1.0, 1.0])], axis=1),
-            np.append(sound.tie, [False, True]),
-            self.loss,
-            risk,
-            drawn,
+            highest = np.nextafter(self.highest, np.inf)
+            risk = np.append(risk, np.full(beyond.shape[1], highest))
+        return replace(
+            sound,
+            counts=np.concatenate([sound.counts, whole.counts, -sound.counts], axis=1),
+            accepted=np.concatenate([sound.accepted, beyond], axis=1),
+            tie=np.concatenate([sound.tie, whole.tie, sound.tie]),
+            risk=risk,
         )
 
     def decide(
@@ -385,8 +363,8 @@ class RiskEngine(ABC):
     @abstractmethod
     def _ranks(self, region: Any, scores: Scores) -> IntArray: ...
 
-    @abstractmethod
-    def _graph(self, region: Any, scores: Scores) -> csr_array: ...
+    def _graph(self, region: Any, scores: Scores) -> csr_array:
+        return semiorder_graph(scores, self._ranks(region, scores))
 
     def _tally(
         self,
@@ -510,10 +488,10 @@ def tally_of(
 
     Those of both groups together less those within each: no pair is formed.
     """
-    here, (one, other, _) = scores.ascending, cell
-    both = engine.tally(here.of_groups(*{one, other}), regions, **options)
+    here = scores.ascending
+    both = engine.tally(here.of_groups(*{*cell}), regions, **options)
     counts = both.counts[: here.n_queries]
-    for each in (one, other) if one != other else ():
+    for each in cell if len({*cell}) == 2 else ():
         within = engine.tally(here.of_groups(each), regions, **options)
         counts = counts - within.counts[: here.n_queries]
     return replace(both, counts=counts)
@@ -575,13 +553,9 @@ def at_thresholds(
 def decide_queries(
     engine: Decides,
     region: Any,
-    values: FloatArray,
-    queries: Queries,
+    items: Scores,
     start: int = 0,
     stop: int | None = None,
-    *,
-    keys: Keys = None,
-    group: IntArray | None = None,
 ) -> PairDecisions:
     """Decide all pairs of the queries ``start`` to ``stop`` (exclusive).
 
@@ -590,14 +564,10 @@ def decide_queries(
     engine : RiskEngine
     region : object
         What it accepts.
-    values : ndarray of shape (n_items,), float64
-        What the tie model compares: one value per item.
-    queries : Queries
+    items : Scores
+        With keys for a region on whose boundary is drawn, and with groups for a region
+        by groups.
     start, stop : int, default=0 and the number of queries
-    keys : ndarray of shape (n_items,), uint64, default=None
-        Hashes of the rows; needed for a region on whose boundary is drawn.
-    group : ndarray of shape (n_items,), int64, default=None
-        Groups of the rows; needed for a region by groups.
 
     Returns
     -------
@@ -615,6 +585,7 @@ def decide_queries(
     """
     from skrank_abstain._kernels.filling import fill_pairs
 
+    queries = items.queries
     stop = queries.n_queries if stop is None else stop
     counts = queries.pair_counts[start:stop]
     # Before anything is allocated: a refusal must cost nothing.
@@ -623,28 +594,20 @@ def decide_queries(
         BYTES_PER_PAIR + queries.values.itemsize,
         remedy=ALL_PAIRS if np.count_nonzero(counts) > 1 else PAIRS_OF_ONE_QUERY,
     )
-    filled = fill_pairs(values, queries.order, queries.offsets, start, stop)
-    pairs = RowPairs(*filled, keys, group)
+    filled = fill_pairs(items.value, queries.order, queries.offsets, start, stop)
+    pairs = RowPairs(*filled, items.key, items.group)
     qid = np.repeat(queries.values[start:stop], counts)
-    made = engine.decide(region, values, pairs)
+    made = engine.decide(region, items.value, pairs)
     return PairDecisions(pairs.left, pairs.right, qid, **vars(made))
 
 
 def decide_pairs(
-    engine: Decides,
-    region: Any,
-    values: FloatArray,
-    queries: Queries,
-    left: IntArray,
-    right: IntArray,
-    *,
-    keys: Keys = None,
-    group: IntArray | None = None,
+    engine: Decides, region: Any, items: Scores, left: IntArray, right: IntArray
 ) -> PairDecisions:
     """Decide the given pairs of rows; parameters as in ``decide_queries``."""
-    qid = queries.values[queries.codes[left]]
-    pairs = RowPairs.of(values, left, right, keys, group)
-    made = engine.decide(region, values, pairs)
+    qid = items.queries.values[items.queries.codes[left]]
+    pairs = RowPairs.of(items.value, left, right, items.key, items.group)
+    made = engine.decide(region, items.value, pairs)
     return PairDecisions(left, right, qid, **vars(made))
 
 

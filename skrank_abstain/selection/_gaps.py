@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
@@ -26,7 +25,6 @@ from skrank_abstain.pairs import (
     count_within,
     counts_by_gap,
     gap_outcomes,
-    semiorder_graph,
     semiorder_ranks,
 )
 from skrank_abstain.selection._engine import (
@@ -161,35 +159,6 @@ class RiskCurve:
 
 
 @dataclass(frozen=True)
-class Cuts:
-    """Where the pairs up to some rank of risk end.
-
-    Attributes
-    ----------
-    risk : float
-        Conditional risk of the pair of this rank; grows with the rank.
-    gap : float
-        ``|d|`` of that pair.
-    tie : bool
-        Whether a tie is predicted there.
-    inner, inner_end : float
-        The largest accepted gap of a predicted tie (negative for none) and the
-        smallest that is not.
-    outer, outer_end : float
-        The smallest accepted gap of a predicted order (infinity for none) and
-        the largest that is not.
-    """
-
-    risk: float
-    gap: float
-    tie: bool
-    inner: float
-    inner_end: float
-    outer: float
-    outer_end: float
-
-
-@dataclass(frozen=True)
 class _Set:
     """The pairs with ``|d| <= inner`` or ``|d| > outer``, and how many there are."""
 
@@ -198,7 +167,9 @@ class _Set:
     count: int
 
 
-def cuts_at_rank(curve: RiskCurve, items: Scores, rank: int) -> Cuts:
+def cuts_at_rank(
+    curve: RiskCurve, items: Scores, rank: int, tolerance: float
+) -> tuple[float, float, float]:
     """Return where the ``rank`` surest pairs end.
 
     Parameters
@@ -208,13 +179,25 @@ def cuts_at_rank(curve: RiskCurve, items: Scores, rank: int) -> Cuts:
     rank : int
         From 1. Equal risks are ordered by gap, the surer side first, orders
         before ties; rounding of the risk does not change the order within a side.
+    tolerance : float
+        Gaps that differ by at most this are equal.
 
     Returns
     -------
-    cuts : Cuts
+    risk : float
+        Of the last of these pairs.
+    inner, outer : float
+        Ties up to the one gap and orders from the other on are these pairs, and new
+        ones that are as sure.
 
     Notes
     -----
+    The last pair is a predicted tie or a predicted order, and is itself the cut among
+    its like. Among the others the cut is the gap at which the risk reaches the
+    threshold, held between the last pair that is accepted and the first that is not:
+    where the risk is flat, rounding would otherwise decide on which side of them it
+    falls.
+
     Each step of the search counts pairs, O(n) for n items: mostly two to four steps,
     and up to 130 where many pairs share a gap. Two MB of memory.
     """
@@ -229,14 +212,14 @@ def cuts_at_rank(curve: RiskCurve, items: Scores, rank: int) -> Cuts:
         if ends is None:
             # All pairs between share one gap: any of them will do.
             shared = low.outer if low.outer > high.outer else high.inner
-            return _merge(curve, low, high, np.array([shared]), 1)
+            return _merge(curve, low, high, np.array([shared]), 1, tolerance)
         low, high = _narrowed(low, high, rank, _count(items, low, high, *ends))
     from skrank_abstain._kernels.gaps import differences_between
 
     data = items.ascending.value, items.ascending.offsets
     windows = (low.inner, high.inner), (high.outer, low.outer)
     inside = np.concatenate([differences_between(*data, *window) for window in windows])
-    return _merge(curve, low, high, inside, rank - low.count)
+    return _merge(curve, low, high, inside, rank - low.count, tolerance)
 
 
 def _count(items: Scores, low: _Set, high: _Set, inner: float, outer: float) -> _Set:
@@ -306,9 +289,14 @@ def _above(value: float) -> float:
 
 
 def _merge(
-    curve: RiskCurve, low: _Set, high: _Set, inside: FloatArray, n_accepted: int
-) -> Cuts:
-    """Find the pair of a rank among the gaps between two sets."""
+    curve: RiskCurve,
+    low: _Set,
+    high: _Set,
+    inside: FloatArray,
+    n_accepted: int,
+    tolerance: float,
+) -> tuple[float, float, float]:
+    """Find the pair of a rank among the gaps between two sets, and the cuts there."""
     orders = np.sort(inside[inside >= curve.crossing])[::-1]
     ties = np.sort(inside[inside < curve.crossing])
     both = np.concatenate([orders, ties])
@@ -320,15 +308,15 @@ def _merge(
     last = order[n_accepted - 1]
     accepted = np.zeros(both.size, dtype=bool)
     accepted[order[:n_accepted]] = True
-    return Cuts(
-        risk=float(risk[last]),
-        gap=float(both[last]),
-        tie=bool(tie[last]),
-        inner=float(both[tie & accepted].max(initial=low.inner)),
-        inner_end=float(both[tie & ~accepted].min(initial=_above(high.inner))),
-        outer=float(both[~tie & accepted].min(initial=_above(low.outer))),
-        outer_end=float(both[~tie & ~accepted].max(initial=high.outer)),
-    )
+    level, cut = float(risk[last]), float(both[last])
+    if tie[last]:
+        end = float(both[~tie & ~accepted].max(initial=high.outer))
+        outer = max(curve.outer_cut(level), _above(end + 2 * tolerance))
+        most = float(both[~tie & accepted].min(initial=_above(low.outer)))
+        return level, cut, min(outer, most)
+    end = float(both[tie & ~accepted].min(initial=_above(high.inner)))
+    inner = min(curve.inner_cut(level), _below(end - 2 * tolerance))
+    return level, max(inner, float(both[tie & accepted].max(initial=low.inner))), cut
 
 
 @dataclass(frozen=True)
@@ -505,8 +493,7 @@ class GapEngine(RiskEngine):
             rank > scores.n_pairs - count_within(scores, [self._tolerance])[0]
         ):
             return self.below(self.highest)
-        cuts = cuts_at_rank(self._curve, scores, rank)
-        return self._region(cuts.risk, *self._ends(cuts))
+        return self._region(*cuts_at_rank(self._curve, scores, rank, self._tolerance))
 
     def _decide(
         self, region: GapRegion, values: FloatArray, pairs: RowPairs
@@ -573,27 +560,6 @@ class GapEngine(RiskEngine):
     def _ranks(self, region: GapRegion, scores: Scores) -> IntArray:
         return semiorder_ranks(scores, region.order_from)
 
-    def _graph(self, region: GapRegion, scores: Scores) -> csr_array:
-        return semiorder_graph(scores, self._ranks(region, scores))
-
     def _region(self, risk: float, inner: float, outer: float) -> GapRegion:
         crossing = self._curve.crossing
         return GapRegion(risk, inner, outer, self._tolerance, crossing=crossing)
-
-    def _ends(self, cuts: Cuts) -> tuple[float, float]:
-        """Return the inner and the outer cut of a threshold.
-
-        The pair that sets the threshold is a predicted tie or a predicted order, and
-        is itself the cut among its like. Among the others the cut is the gap at which
-        the risk reaches the threshold, held between the last calibration pair that is
-        accepted and the first that is not: where the risk is flat, rounding would
-        otherwise decide on which side of them it falls.
-        """
-        tolerance = self._tolerance
-        if cuts.tie:
-            first = _above(cuts.outer_end + 2 * tolerance)
-            outer = max(self._curve.outer_cut(cuts.risk), first)
-            return cuts.gap, min(outer, cuts.outer)
-        last = _below(cuts.inner_end - 2 * tolerance)
-        inner = min(self._curve.inner_cut(cuts.risk), last)
-        return max(inner, cuts.inner), cuts.gap

@@ -4,10 +4,11 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain.concentration import check_chance
-from skrank_abstain.pairs import Scores, by_query, rows_by_place
+from skrank_abstain.pairs import Queries, Scores, by_query, rows_by_place
 
 #: Margins that are tried, as shares of the size of a query.
 LEVELS = np.arange(257) / 256
@@ -25,16 +26,15 @@ def middle_places(items: Scores) -> FloatArray:
     Returns
     -------
     places : ndarray of shape (n_items,), float64
-        By position. O(n log n) for n items.
+        In the order of the items. O(n log n) for n items.
     """
-    level = np.unique(items.value, return_inverse=True)[1]
-    return np.asarray(true_places(level, items.offsets).mean(axis=1))
+    return np.asarray(true_places(items.value, items.queries).mean(axis=1))
 
 
 def own_places(items: Scores) -> IntArray:
     """Return the place of each item by its value; ties in the order of the rows of X.
 
-    By position, as in `middle_places`.
+    In the order of the items, as in `middle_places`.
     """
     by_place, place = rows_by_place(items.value, items.queries)
     own = np.empty_like(place)
@@ -63,7 +63,7 @@ def place_shares(items: Scores) -> FloatArray:
 def _shares_of(items: Scores) -> tuple[FloatArray]:
     size = items.queries.sizes
     n = np.repeat(size, size)
-    first, last = true_places(items.grades, items.offsets).T
+    first, last = true_places(items.grades, items.queries).T
     middle, own = middle_places(items), own_places(items)
     # Bounds are rounded outwards, which holds whatever is less than one place away, and
     # never leave out the item's own place.
@@ -87,7 +87,7 @@ def place_results(places: IntArray, items: Scores) -> tuple[FloatArray, FloatArr
         share of the query's size; NaN for a query of one item.
     """
     best, worst = places[items.rows].T
-    first, last = true_places(items.grades, items.offsets).T
+    first, last = true_places(items.grades, items.queries).T
     size, query = items.queries.sizes, items.queries.codes
     holds = (best <= last) & (worst >= first)
     width = (worst - best + 1) / size[query]
@@ -111,32 +111,32 @@ def first_place_results(worst: IntArray, items: Scores, k: int) -> tuple[Any, An
     right, decided : ndarray of shape (n_queries,), float64
         Numbers of items; 0 for a query of at most k items.
     """
-    first, size = true_places(items.grades, items.offsets)[:, 0], items.queries.sizes
+    first, size = true_places(items.grades, items.queries)[:, 0], items.queries.sizes
     query = items.queries.codes
     decided = 1.0 * ((worst[items.rows] <= k) & (size[query] > k))
     right = np.bincount(query, decided * (first <= k), size.size)
     return right, np.bincount(query, decided, size.size)
 
 
-def true_places(grades: IntArray, offsets: IntArray) -> IntArray:
-    """Return the best and the worst place that relevance leaves each item.
+def true_places(values: NDArray[Any], queries: Queries) -> IntArray:
+    """Return the first and the last place of the items as good as each one.
 
     Parameters
     ----------
-    grades : ndarray of shape (n_items,), int64
-        Higher is better.
-    offsets : ndarray of shape (n_queries + 1,), int64
+    values : ndarray of shape (n_items,)
+        Relevance or scores, higher is better.
+    queries : Queries
 
     Returns
     -------
     places : ndarray of shape (n_items, 2), int64
+        1 = top.
     """
-    query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-    key = query * (grades.max(initial=0) + 1) + grades
-    ordered = np.sort(key)
+    level = np.unique(values, return_inverse=True)[1]
+    key = queries.codes * (level.max(initial=0) + 1) + level
+    ordered, stop = np.sort(key), queries.offsets[1:][queries.codes]
     n_up_to = np.searchsorted(ordered, key, side="right")
     n_below = np.searchsorted(ordered, key, side="left")
-    stop = offsets[1:][query]
     return np.stack([1 + stop - n_up_to, stop - n_below], axis=1)
 
 

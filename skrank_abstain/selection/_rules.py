@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from skrank_abstain import concentration
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
@@ -20,13 +21,6 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.concentration import (
-    advise_on_certification,
-    certify_risk,
-    check_chance,
-    choose_start,
-    hierarchical_quantile,
-)
 from skrank_abstain.selection._calibration import (
     FEWEST_QUERIES,
     Bound,
@@ -115,9 +109,9 @@ class Coverage(Rule):
         if names is None:
             return
         few = [
-            f"{names[cell.one]} with {names[cell.other]} ({cell.n_queries})"
-            for cell in cells_of(calibration.items, len(names))
-            if cell.n_queries < FEWEST_QUERIES
+            f"{names[one]} with {names[other]} ({n})"
+            for (one, other), n in cells_of(calibration.items, len(names)).items()
+            if n < FEWEST_QUERIES
         ]
         if few:
             said = ", ".join(few[:5]) + (", ..." if len(few) > 5 else "")
@@ -209,7 +203,7 @@ class GuaranteedCoverage(Rule):
             pairs = items.pair_counts[:, None]
             # By query: the guarantee rests on queries being exchangeable, and pooled
             # pairs are not.
-            found = hierarchical_quantile(
+            found = concentration.hierarchical_quantile(
                 lambda thresholds: at_thresholds(engine, items, thresholds)[0] / pairs,
                 self.coverage,
                 highest=engine.highest,
@@ -241,8 +235,8 @@ class GuaranteedCoverage(Rule):
 
     def _on_calibration(self, calibration: Calibration, region: Region) -> BothWays:
         """Return the coverage of the calibration pairs."""
-        accepted, pairs = calibration.accepted_by_query(region)
-        return both_ways(accepted, pairs, pairs)
+        totals = calibration.totals(region, calibration.items)
+        return both_ways(totals.accepted, totals.pairs, totals.pairs)
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
         region = calibration.engine.below(threshold)
@@ -397,7 +391,7 @@ class CertifiedRisk(Rule):
         return min(float(self.max_risk), 0.5)
 
     def select(self, calibration: Calibration) -> Region:
-        check_chance(self.delta, "delta")
+        concentration.check_chance(self.delta, "delta")
         self._warn_of_coin(calibration)
         largest = 1.0 if self.bound == "discordance" else float(calibration.loss.max())
         max_risk, margin_of = float(self.max_risk) / largest, self._margin_of
@@ -406,10 +400,10 @@ class CertifiedRisk(Rule):
         # Betting goes through the queries one by one, so their order must be random.
         order = np.random.default_rng(calibration.seed).permutation(rest[0].shape[0])
         groups = calibration.groups
-        found = certify_risk(
+        found = concentration.certify_risk(
             rest[0][order],
             rest[1][order],
-            choose_start(*tuned, max_risk=max_risk),
+            concentration.choose_start(*tuned, max_risk=max_risk),
             max_risk=max_risk,
             delta=self.delta,
             groups=None if groups is None else groups.code[order],
@@ -429,7 +423,7 @@ class CertifiedRisk(Rule):
                 f" By pairs, a query of {self.largest_query} items outweighs many "
                 "small ones: leave large ones to people, with a smaller largest_query."
             )
-        hint = advise_on_certification(
+        hint = concentration.advise_on_certification(
             max_risk, self.delta, counts, tuned, besides=besides
         )
         warn_user(

@@ -118,11 +118,9 @@ class PairTotals(Table):
         # A tie is wrong about any order, whichever column that stands in.
         outcome = np.where(truth == 0, 1, np.where(tie | (label == truth), 0, 2))
         counts = np.zeros((queries.n_queries, 4, 4))
-        np.add.at(
-            counts,
-            (queries.codes[left], 2 * tie + decisions.accepted, outcome),
-            1.0 if weight is None else weight[left] * weight[right],
-        )
+        entry = queries.codes[left], 2 * tie + decisions.accepted, outcome
+        mass = 1.0 if weight is None else weight[left] * weight[right]
+        np.add.at(counts, entry, mass)
         calls_tie = np.array([False, False, True, True])
         tally = Tally(counts, np.array([[0.0, 1, 0, 1]]), calls_tie, loss)
         return tally.totals(queries.values)
@@ -216,9 +214,8 @@ class PairTotals(Table):
 
         A coin that orders each pair, or a tie for all of them.
         """
-        return min(
-            _ratio(each, self.accepted) for each in (self.coin_loss, self.tie_loss)
-        )
+        blind = self.coin_loss, self.tie_loss
+        return min(_ratio(each, self.accepted) for each in blind)
 
     @property
     def unlike(self) -> FloatArray:
@@ -449,12 +446,8 @@ class Tally:
         levels, entry = np.unique(np.asarray(self.risk), return_inverse=True)
         counts = self.counts.sum(axis=0)
         pairs = counts.sum(axis=1)
-        columns = (
-            pairs,
-            self._spent(counts, self.tie),
-            pairs - counts[:, 1],
-            self._ordered(counts, self.tie),
-        )
+        spent, ordered = self._spent(counts, self.tie), self._ordered(counts, self.tie)
+        columns = pairs, spent, pairs - counts[:, 1], ordered
         sums = (
             np.bincount(entry.reshape(-1), values, levels.size).astype(np.float64)
             for values in columns

@@ -61,7 +61,7 @@ def test_a_bound_is_about_the_margin():
     assert f"the margin is {pair.margin:.4g}" in text
     # A larger bound may certify nothing.
     assert text.endswith(
-        "A larger max_risk may decide it; an answer of a person does (review)."
+        "A larger max_risk may decide it; a person's answer does (review)."
     )
 
 

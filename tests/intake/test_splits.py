@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from skrank_abstain.intake._training import (
-    check_pairs_to_calibrate,
+    CalibrationData,
     divide_queries,
     hold_out_of_each,
     split_for_calibration,
     two_parts,
 )
-from skrank_abstain.pairs import group_queries
+from skrank_abstain.pairs import Scores, group_queries
+from skrank_abstain.selection import Groups
 
 #: Sizes of queries; those of one item have no pairs.
 SIZES = np.array([1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6])
@@ -71,9 +72,9 @@ def test_each_part_has_two_rows(n_held, fine):
 
 
 def test_a_calibration_query_has_two_items():
-    check_pairs_to_calibrate(np.array([1, 2]))
+    alone = Scores(np.zeros(2), group_queries([0, 1], 2))
     with pytest.raises(ValueError, match="got 2 queries with n_samples=2 items"):
-        check_pairs_to_calibrate(np.array([1, 1]))
+        CalibrationData.of(alone, 0.0, 0, groups=Groups.one(2))
 
 
 @pytest.mark.parametrize("tuning_size", [0.3, 0.5, 0.01, 0.99])

@@ -5,6 +5,7 @@ import pytest
 from scored import scored
 
 from skrank_abstain.pairs import (
+    Scores,
     _memory,
     check_output_size,
     group_queries,
@@ -32,9 +33,9 @@ def test_where_nobody_knows_nothing_is_refused(monkeypatch):
 
 
 def test_a_million_items_of_one_query_are_refused_before_any_pair_is_formed():
-    queries = group_queries(None, 1_000_000)
+    items = Scores(np.zeros(1_000_000), group_queries(None, 1_000_000))
     with pytest.raises(ValueError, match=r"499999500000 pairs.*rank_inter.*pairs="):
-        decide_queries(None, None, np.zeros(1_000_000), queries)
+        decide_queries(None, None, items)
 
 
 def test_control_groups_of_both_versions(tmp_path):
@@ -55,11 +56,11 @@ def test_this_machine_has_memory():
 
 def test_one_query_of_several_is_not_sent_to_where_it_came_from():
     queries = group_queries(np.repeat([0, 1], [1_000_000, 2]), 1_000_002)
-    values = np.zeros(1_000_002)
+    items = Scores(np.zeros(1_000_002), queries)
     with pytest.raises(ValueError, match="Use iter_pairs"):
-        decide_queries(None, None, values, queries)
+        decide_queries(None, None, items)
     with pytest.raises(ValueError, match="Use evaluate, or the ranking or rank_inter"):
-        decide_queries(None, None, values, queries, 0, 1)
+        decide_queries(None, None, items, 0, 1)
 
 
 def test_a_graph_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):

@@ -121,7 +121,7 @@ def test_nothing_to_draw_is_an_error(sets, half, new, past, model):
         TopSetDisplay.from_estimator(sets, X, 0 * y, qid=qid)
     with pytest.raises(ValueError, match="y must have a query with a relevant item"):
         QueryRiskDisplay.from_estimator(half, X, 0 * y, qid=qid)
-    with pytest.warns(UndefinedMetricWarning, match="AURC over queries is undefined"):
+    with pytest.warns(UndefinedMetricWarning, match="query_aurc_scorer is undefined"):
         assert np.isnan(neg_query_aurc_scorer(half, X, 0 * y, qid=qid))
     pairs = BALToR(model).fit(**named(*past))
     with pytest.raises(TypeError, match="which has predict_set"):

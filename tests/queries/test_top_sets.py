@@ -26,7 +26,6 @@ from skrank_abstain.queries._top_sets import (
     first_best_proba,
     first_levels,
     levels_of_list,
-    places_with_equals,
 )
 from skrank_abstain.tie_models import BradleyTerry, GradedRelevance
 
@@ -162,13 +161,6 @@ def test_the_threshold_is_the_highest_that_keeps_the_promise(k):
         if (levels < level).mean(axis=1).sum() + 1 <= alpha * 26 + 1e-9
     ]
     assert conformal_level(levels, alpha) == max(kept)
-
-
-def test_items_of_equal_value_share_their_places():
-    queries = group_queries([0, 1, 0, 1, 0, 0], 6)
-    first, last = places_with_equals(np.array([2.0, 2, 3, 5, 2, 1]), queries)
-    assert first.tolist() == [2, 2, 1, 1, 2, 4]
-    assert last.tolist() == [3, 2, 1, 1, 3, 4]
 
 
 def test_queries_are_divided_by_purpose(sets, past):

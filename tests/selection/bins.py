@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scored import scored
 from strategies import grades, losses, qids, scores
 
-from skrank_abstain.pairs import group_queries
+from skrank_abstain.pairs import Scores, group_queries
 from skrank_abstain.selection import decide_queries
 from skrank_abstain.selection._bins import BinEngine, BinRegion
 from skrank_abstain.tie_models import BinModel
@@ -76,7 +76,7 @@ def labelled(case):
 
 def decide(risk, region, case):
     _, _, s, _, queries = case
-    return decide_queries(risk, region, s, queries, keys=keys_of(s))
+    return decide_queries(risk, region, Scores(s, queries, key=keys_of(s)))
 
 
 def keys_of(s):

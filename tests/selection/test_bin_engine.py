@@ -23,7 +23,7 @@ from selection.bins import (
 )
 from strategies import COVERAGES
 
-from skrank_abstain.pairs import group_queries
+from skrank_abstain.pairs import Scores, group_queries
 from skrank_abstain.selection import PairTotals, decide_pairs, decide_queries
 
 
@@ -82,7 +82,7 @@ CLEAR_ORDER = np.array([[0, 1, 1], [10, 0, 10], [1, 1, 0]])
 def test_inside_a_bin_the_higher_value_is_first(proba, loss, label, risk):
     engine = engine_of(FixedCells(np.empty(0), np.array([[proba]])), loss)
     s, queries = np.array([1.0, 0.0, 1.0]), group_queries(None, 3)
-    decisions = decide_queries(engine, engine.below(np.inf), s, queries)
+    decisions = decide_queries(engine, engine.below(np.inf), Scores(s, queries))
     of_tie = loss[1, 0] * (proba[0] + proba[2])
     # Only equal values are a tie whatever the loss is.
     assert decisions.label.tolist() == [label, 0, -label]
@@ -99,9 +99,8 @@ def test_equal_chances_follow_the_scores():
     # Two bins that the model cannot tell apart, hardly ever tied.
     table = np.tile([0.45, 0.1, 0.45], (2, 2, 1))
     risk = engine_of(FixedCells(np.array([1.0]), table), ZERO_ONE)
-    decisions = decide_queries(
-        risk, risk.below(1.0), np.array([2.0, 0.0]), group_queries(None, 2)
-    )
+    items = Scores(np.array([2.0, 0.0]), group_queries(None, 2))
+    decisions = decide_queries(risk, risk.below(1.0), items)
     assert decisions.label.tolist() == [1]
 
 
@@ -161,7 +160,8 @@ def test_equal_risks_do_not_make_the_coverage_jump():
     items = scored(s, group_queries(None, 20), np.zeros(20))
     region = at_coverage(risk, items, 0.1)
     assert mass_of(risk, region, items) == 19  # of 190 pairs
-    decisions = decide_queries(risk, region, s, group_queries(None, 20))
+    rows = Scores(s, group_queries(None, 20))
+    decisions = decide_queries(risk, region, rows)
     apart = np.abs(s[decisions.left] - s[decisions.right])
     np.testing.assert_array_equal(decisions.accepted, apart == 1)
 
@@ -201,7 +201,8 @@ def test_a_randomised_boundary_makes_the_coverage_exact(case, coverage):
     assert not decisions.accepted[decisions.risk > region.risk].any()
     # Turned around, and one by one, every pair has the same fate.
     sides = decisions.right, decisions.left
-    turned = decide_pairs(risk, region, s, queries, *sides, keys=keys_of(s))
+    items = Scores(s, queries, key=keys_of(s))
+    turned = decide_pairs(risk, region, items, *sides)
     np.testing.assert_array_equal(turned.accepted, decisions.accepted)
 
 
@@ -216,9 +217,7 @@ def test_draws_on_the_boundary_have_the_share_that_they_should():
         decide_queries(
             risk,
             at_coverage(risk, items, 0.3, boundary="randomize", seed=seed),
-            s,
-            queries,
-            keys=keys_of(s),
+            Scores(s, queries, key=keys_of(s)),
         )
         for seed in (0, 1)
     )
@@ -233,14 +232,15 @@ def test_orientation_and_order_of_rows_do_not_matter(case, seed):
     risk = engine_of(model, loss)
     region = at_coverage(risk, labelled(case), 0.5)
     decisions = decide(risk, region, case)
-    turned = decide_pairs(risk, region, s, queries, decisions.right, decisions.left)
+    items = Scores(s, queries)
+    turned = decide_pairs(risk, region, items, decisions.right, decisions.left)
     np.testing.assert_array_equal(turned.label, -decisions.label)
     np.testing.assert_array_equal(turned.accepted, decisions.accepted)
     np.testing.assert_array_equal(turned.risk, decisions.risk)
     np.testing.assert_array_equal(turned.proba, decisions.proba[:, ::-1])
     order = np.random.default_rng(seed).permutation(len(decisions))
     some = decide_pairs(
-        risk, region, s, queries, decisions.left[order], decisions.right[order]
+        risk, region, items, decisions.left[order], decisions.right[order]
     )
     for name in ("label", "accepted", "risk", "proba"):
         np.testing.assert_array_equal(
@@ -311,8 +311,9 @@ def test_the_profile_has_every_risk(case):
 def test_turning_a_pair_of_any_table_changes_nothing(case):
     risk, _, s, queries = case
     region = risk.below(np.sort(risk._risk, axis=None)[risk._risk.size // 2])
-    every = decide_queries(risk, region, s, queries)
-    turned = decide_pairs(risk, region, s, queries, every.right, every.left)
+    items = Scores(s, queries)
+    every = decide_queries(risk, region, items)
+    turned = decide_pairs(risk, region, items, every.right, every.left)
     np.testing.assert_array_equal(turned.accepted, every.accepted)
     np.testing.assert_array_equal(turned.label, -every.label)
     np.testing.assert_array_equal(turned.risk, every.risk)

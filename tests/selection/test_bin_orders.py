@@ -17,7 +17,7 @@ from selection.bins import (
 )
 from strategies import COVERAGES
 
-from skrank_abstain.pairs import group_queries
+from skrank_abstain.pairs import Scores, group_queries
 from skrank_abstain.selection import decide_queries
 from skrank_abstain.selection._bins import BinEngine, BinRegion, _is_semiorder
 from skrank_abstain.tie_models import GradedRelevance
@@ -79,7 +79,7 @@ def test_below_a_half_accepted_orders_are_a_semiorder(case, threshold, exact):
 def test_ranks_and_graph_are_those_of_the_closure(case):
     risk, region, s, queries = case
     items = scored(s, queries)
-    orders = accepted_orders(decide_queries(risk, region, s, queries))
+    orders = accepted_orders(decide_queries(risk, region, Scores(s, queries)))
     bounds = risk.ranks(region, items)
     np.testing.assert_array_equal(bounds, reference.rank_bounds(orders, queries.codes))
     graph = risk.graph(region, items)
@@ -210,7 +210,7 @@ def test_the_graph_has_all_accepted_orders_as_its_closure(case, coverage):
     reached = graph.toarray()
     for _ in range(s.size):
         reached = reached | (reached.astype(int) @ reached.astype(int) > 0)
-    orders = accepted_orders(decide_queries(risk, region, s, queries))
+    orders = accepted_orders(decide_queries(risk, region, Scores(s, queries)))
     assert set(map(tuple, np.argwhere(reached).tolist())) == orders
     # No entry follows from others.
     edges = graph.toarray()

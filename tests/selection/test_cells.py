@@ -75,7 +75,7 @@ def test_each_threshold_is_the_quantile_of_its_cell(tie_model):
             group, values = items.group[start:stop], items.value[start:stop]
             left, right = np.triu_indices(stop - start, 1)
             two = np.sort([group[left], group[right]], axis=0)
-            of_cell = (two == [[cell.one], [cell.other]]).all(axis=0)
+            of_cell = (two == np.reshape(cell, (2, 1))).all(axis=0)
             pairs = engine_decisions(
                 ranker, region, values, left[of_cell], right[of_cell]
             )
@@ -205,7 +205,7 @@ def test_small_cells_share_the_threshold_of_all_pairs():
     items = ranker._calibration.items
     names = ranker._calibration.item_groups
     for cell in cells_of(items, len(names)):
-        if names[cell.one] == "x" == names[cell.other]:
+        if {names[group] for group in cell} == {"x"}:
             assert ranker._region.at(cell).risk == plain.threshold_
 
 

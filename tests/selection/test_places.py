@@ -86,8 +86,12 @@ def test_places_are_those_of_the_definition(grid):
     items = items_of(X, y, qid)
     expected = slow_middle(X, qid)[items.rows]
     np.testing.assert_array_equal(middle_places(items), expected)
-    places = true_places(items.grades, items.offsets)
+    places = true_places(items.grades, items.queries)
     np.testing.assert_array_equal(places, slow_places(y, qid)[items.rows])
+    equal = group_queries([0, 1, 0, 1, 0, 0], 6)
+    first, last = true_places(np.array([2.0, 2, 3, 5, 2, 1]), equal).T
+    assert first.tolist() == [2, 2, 1, 1, 2, 4]
+    assert last.tolist() == [3, 2, 1, 1, 3, 4]
     nothing = items_of(X[:0], y[:0], qid[:0])
     assert middle_places(nothing).size == 0
 

@@ -43,7 +43,7 @@ def pairs_of(calibration, region, seed=1):
     """Return every pair of new items, as it would be decided without novel ones."""
     scores, y, queries, novel = draw(seed)
     values = calibration.model.transform(scores, queries, None)
-    made = decide_queries(calibration.engine, region, values, queries)
+    made = decide_queries(calibration.engine, region, Scores(values, queries))
     items = scored(values, queries, y, novel)
     return made, items, queries, y, novel
 

@@ -294,8 +294,8 @@ def test_rules_split_a_trained_models_pairs_once_more():
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"rule": 0.1}, TypeError, r"rule must be None or a rule of .*got 0\.1"),
-        ({"rule": CertifiedRisk}, TypeError, r"rule must be None or a rule"),
+        ({"rule": 0.1}, TypeError, r"rule must be a rule of .*got 0\.1"),
+        ({"rule": CertifiedRisk}, TypeError, r"rule must be a rule"),
         (
             {"rule": CertifiedRisk(2)},
             ValueError,

@@ -5,8 +5,7 @@ import pytest
 from doubles import FirstColumn
 from estimators.risk_controlled.certifying import by_loss, draw, fit
 
-from skrank_abstain import selection
-from skrank_abstain.selection import _rules
+from skrank_abstain import concentration, selection
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def ranker(model, data):
 def spied(monkeypatch):
     """Parts and arguments that `fit_calibration` and `certify_risk` were given."""
     calls = {"tuned": [], "rest": [], "certified": []}
-    calibrate, certify = selection.fit_calibration, _rules.certify_risk
+    calibrate, certify = selection.fit_calibration, concentration.certify_risk
 
     def spy_calibrate(tie_model, loss, rest, tuning, **options):
         calls["tuned"].append(tuning)
@@ -41,7 +40,7 @@ def spied(monkeypatch):
         return certify(*args, **kwargs)
 
     monkeypatch.setattr(selection, "fit_calibration", spy_calibrate)
-    monkeypatch.setattr(_rules, "certify_risk", spy_certify)
+    monkeypatch.setattr(concentration, "certify_risk", spy_certify)
     return calls
 
 
