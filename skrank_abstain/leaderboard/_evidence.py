@@ -19,6 +19,7 @@ from skrank_abstain.leaderboard._fit import (
     VoteModel,
     centred,
     count_votes,
+    design_of,
     fit_strengths,
     inverse_information,
     scores_of_clusters,
@@ -616,8 +617,7 @@ def _influence(
     k = votes.covariates.shape[1]
     direction = inverse[:, leader] - inverse[:, other]
     in_eta, in_tau = scores_of_votes(votes, evidence.fitted, evidence.model)
-    along = direction[votes.left] - direction[votes.right]
-    along += votes.covariates @ direction[n : n + k]
+    along = design_of(votes, n) @ direction[: n + k]
     found = along * in_eta + (direction[n + k :] * in_tau[:, None]).sum(axis=1)
     return np.asarray(votes.weight * found)
 

@@ -24,9 +24,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve
-from scipy.sparse import coo_array, csr_array, hstack
-from scipy.sparse.linalg import LinearOperator, cg
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import block_array, csr_array, diags_array, hstack
+from scipy.sparse.linalg import cg
 from scipy.special import expit, log_expit, log_softmax
 from scipy.stats import chi2
 
@@ -34,7 +34,7 @@ from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain.leaderboard._votes import Votes
 
-#: Beyond this many items systems are solved by conjugate gradients.
+#: Beyond this many parameters systems are solved by conjugate gradients.
 DENSE = 1500
 _STEPS = 100
 #: Priors that cross-validation tries, and its folds.
@@ -258,53 +258,32 @@ class Counts:
         """Whether there is a tie parameter."""
         return bool(self.weight[:, 1].any())
 
-    @property
-    def n_others(self) -> int:
-        """Number of parameters beside the strengths."""
-        return int(self.covariates.shape[1]) + self.has_ties
+    @cached_property
+    def design(self) -> csr_array:
+        """What strengths and effects add to the ``eta`` of each row."""
+        return design_of(self, self.n_items)
 
-    def by_item(self, values: FloatArray) -> FloatArray:
-        """Add values of rows to their left items and take them from the right ones."""
-        total = np.bincount(self.left, values, self.n_items)
-        total -= np.bincount(self.right, values, self.n_items)
-        return np.asarray(total, np.float64)
+    def gram(self, values: FloatArray) -> csr_array:
+        """Return the sum of ``values`` times the outer product of each row."""
+        return csr_array(self.design.T @ diags_array(values) @ self.design)
 
-    def laplacian(self, values: FloatArray) -> csr_array:
-        """Return the sum of ``values (e_left - e_right)(e_left - e_right)'``."""
-        rows = np.concatenate([self.left, self.right, self.left, self.right])
-        columns = np.concatenate([self.left, self.right, self.right, self.left])
-        entries = np.concatenate([values, values, -values, -values])
-        shape = (self.n_items, self.n_items)
-        return csr_array(coo_array((entries, (rows, columns)), shape))
-
-    def border(
+    def moments(
         self, of_eta: FloatArray, cross: FloatArray, of_tau: float
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the part of a matrix of second moments beside the strengths.
+    ) -> csr_array:
+        """Return the matrix of second moments of all parameters.
 
         Parameters
         ----------
         of_eta, cross : ndarray of shape (n_rows,)
             Moments in ``eta``, and in ``eta`` and ``tau``.
         of_tau : float
-
-        Returns
-        -------
-        beside : ndarray of shape (n_items, n_others)
-        corner : ndarray of shape (n_others, n_others)
         """
-        columns = [of_eta * column for column in self.covariates.T]
-        columns += [cross] if self.has_ties else []
-        beside = np.zeros((self.n_items, len(columns)))
-        for number, column in enumerate(columns):
-            beside[:, number] = self.by_item(column)
-        corner = np.zeros((len(columns), len(columns)))
-        k = self.covariates.shape[1]
-        corner[:, :k] = [column @ self.covariates for column in columns]
-        if self.has_ties:
-            corner[:k, k] = corner[k, :k]
-            corner[k, k] = of_tau
-        return beside, corner
+        found = self.gram(of_eta)
+        if not self.has_ties:
+            return found
+        beside, corner = (self.design.T @ cross)[:, None], np.array([[of_tau]])
+        border = map(csr_array, (beside, beside.T, corner))
+        return block_array(np.array([found, *border]).reshape(2, 2), format="csr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,17 +320,28 @@ def scores_of_votes(
     return in_eta[each], in_tau[each]
 
 
+def design_of(table: Counts | Votes, n_items: int) -> csr_array:
+    """Return 1 for the left item of each row, -1 for the right one, and covariates.
+
+    Shape (n_rows, n_items + n_covariates).
+    """
+    n = table.left.size
+    items = np.stack([table.left, table.right], axis=1).ravel()
+    entries = np.tile([1.0, -1.0], n), items, np.arange(0, 2 * n + 1, 2)
+    signs = csr_array(entries, (n, n_items))
+    return csr_array(hstack([signs, csr_array(table.covariates)]))
+
+
 def sum_by_cluster(values: FloatArray, votes: Votes, n_clusters: int) -> csr_array:
-    """Add values of votes to their left items and take them from the right ones.
+    """Add values of votes to what they are about, by cluster.
 
     Returns
     -------
-    sums : csr_array of shape (n_clusters, n_items)
+    sums : csr_array of shape (n_clusters, n_items + n_covariates)
     """
-    entries = np.concatenate([values, -values])
-    columns = np.concatenate([votes.left, votes.right])
-    places = np.tile(votes.clusters, 2), columns
-    return csr_array(coo_array((entries, places), (n_clusters, votes.items.size)))
+    places = votes.clusters, np.arange(values.size)
+    of_clusters = csr_array((values, places), (n_clusters, values.size))
+    return of_clusters @ design_of(votes, votes.items.size)
 
 
 def count_votes(votes: Votes) -> Counts:
@@ -409,12 +399,11 @@ def fit_strengths(counts: Counts, model: VoteModel, prior: float) -> Strengths:
 
     Notes
     -----
-    Newton's method with backtracking. The system of a step has the strengths in one
-    block, solved by Cholesky's method or, beyond 1,500 items, conjugate gradients, and
-    few other parameters beside it.
+    Newton's method with backtracking. The system of a step is solved by Cholesky's
+    method or, beyond 1,500 parameters, conjugate gradients.
     """
     n, k = counts.n_items, counts.covariates.shape[1]
-    x = np.zeros(n + counts.n_others)
+    x = np.zeros(n + k + counts.has_ties)
     share = counts.weight[:, 1].sum() / max(counts.weight.sum(), 1e-300)
     if counts.has_ties:
         x[n + k] = model.start(share)
@@ -432,11 +421,10 @@ def fit_strengths(counts: Counts, model: VoteModel, prior: float) -> Strengths:
     for _ in range(_STEPS):
         at = parts(x)
         found = model.expand(eta_of(counts, at), at.tau, counts.weight)
-        others = found.score @ counts.covariates
-        others = np.append(others, [found.tau_score] * counts.has_ties)
-        pull = prior * at.theta
-        gradient = np.concatenate([counts.by_item(found.score) - pull, others])
-        step = _newton_step(counts, found, gradient, prior)
+        others = [found.tau_score] * counts.has_ties
+        gradient = np.append(counts.design.T @ found.score, others)
+        gradient[:n] -= prior * at.theta
+        step = _solve(_information(counts, found, prior), gradient)
         promise = float(gradient @ step)
         if promise < _SMALL:
             return parts(x + step)
@@ -514,50 +502,32 @@ def share_of_its_own(counts: Counts) -> float:
     0 if an effect cannot be told from strengths: as where one item is always on the
     left, and the covariate is the advantage of that side. 1 without covariates.
     """
-    k = counts.covariates.shape[1]
-    if not k:
+    if not counts.covariates.shape[1]:
         return 1.0
-    votes = counts.weight.sum(axis=1)
-    beside, corner = counts.border(votes, np.zeros_like(votes), 0.0)
-    beside, corner = beside[:, :k], corner[:k, :k]
-    laplacian = counts.laplacian(votes)
-    tiny = 1e-10 * float(laplacian.diagonal().max())
+    gram, n = counts.gram(counts.weight.sum(axis=1)), counts.n_items
+    beside, corner = gram[:n, n:].toarray(), gram[n:, n:].toarray()
+    tiny = np.full(n, 1e-10 * float(gram.diagonal()[:n].max()))
+    laplacian = csr_array(gram[:n, :n] + diags_array(tiny))
+    solved = np.column_stack([_solve(laplacian, column) for column in beside.T])
     unit = np.sqrt(np.diag(corner))
-    rest = (corner - beside.T @ _solve(laplacian, tiny, beside)) / np.outer(unit, unit)
+    rest = (corner - beside.T @ solved) / np.outer(unit, unit)
     return float(np.linalg.eigvalsh(rest)[0])
 
 
-def _newton_step(
-    counts: Counts, found: Expansion, gradient: FloatArray, prior: float
-) -> FloatArray:
-    """Solve for the step: strengths first, then the few parameters beside them."""
-    n = counts.n_items
-    beside, corner = counts.border(found.curvature, found.cross, found.tau_curvature)
-    laplacian = counts.laplacian(found.curvature)
-    solved = _solve(laplacian, prior, np.column_stack([gradient[:n], beside]))
-    straight, bent = solved[:, 0], solved[:, 1:]
-    if not counts.n_others:
-        return straight
-    # Covariates may have any unit.
-    unit = np.sqrt(np.diag(corner))
-    schur = (corner - beside.T @ bent) / np.outer(unit, unit)
-    remainder = (gradient[n:] - beside.T @ straight) / unit
-    others = solve(schur, remainder, assume_a="pos") / unit
-    return np.concatenate([straight - bent @ others, others])
+def _information(counts: Counts, found: Expansion, prior: float) -> csr_array:
+    """Return minus the second derivative of the penalised log likelihood."""
+    moments = counts.moments(found.curvature, found.cross, found.tau_curvature)
+    pull = prior * (np.arange(moments.shape[0]) < counts.n_items)
+    return csr_array(moments + diags_array(pull))
 
 
-def _solve(laplacian: csr_array, prior: float, right: FloatArray) -> FloatArray:
-    """Solve ``(laplacian + prior I) x = right`` for each column."""
-    n = laplacian.shape[0]
-    if n <= DENSE:
-        dense = laplacian.toarray()
-        dense[np.diag_indices(n)] += prior
-        return np.asarray(cho_solve(cho_factor(dense, overwrite_a=True), right))
-    scale = 1 / (laplacian.diagonal() + prior)
-    matrix = LinearOperator((n, n), lambda x: laplacian @ x + prior * x)
-    preconditioner = LinearOperator((n, n), lambda x: scale * x)
-    columns = [cg(matrix, b, rtol=1e-8, M=preconditioner)[0] for b in right.T]
-    return np.stack(columns, axis=-1)
+def _solve(matrix: csr_array, right: FloatArray) -> FloatArray:
+    """Solve a positive definite system."""
+    if right.size <= DENSE:
+        factor = cho_factor(matrix.toarray(), overwrite_a=True)
+        return np.asarray(cho_solve(factor, right))
+    preconditioner = diags_array(1 / matrix.diagonal())
+    return np.asarray(cg(matrix, right, rtol=1e-8, M=preconditioner)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -604,7 +574,7 @@ def spread_of(
     def moments(weight: FloatArray) -> FloatArray:
         parts = [in_eta * in_eta, in_eta * in_tau, in_tau * in_tau]
         squares, cross, of_tau = ((weight * part).sum(axis=1) for part in parts)
-        return _assembled(counts, squares, cross, float(of_tau.sum()))
+        return counts.moments(squares, cross, float(of_tau.sum())).toarray()
 
     chance = model.proba(eta, fitted.tau)
     by_chance = moments(counts.square.sum(axis=1)[:, None] * chance)
@@ -628,20 +598,10 @@ def inverse_information(
     """Return H^-1 of all parameters, the strengths first."""
     eta = eta_of(counts, fitted)
     found = model.expand(eta, fitted.tau, counts.weight)
-    hessian = _assembled(counts, found.curvature, found.cross, found.tau_curvature)
-    hessian[np.diag_indices(counts.n_items)] += prior
+    hessian = _information(counts, found, prior).toarray()
     identity = np.eye(len(hessian))
     factor = cho_factor(hessian, overwrite_a=True)
     return np.asarray(cho_solve(factor, identity, overwrite_b=True))
-
-
-def _assembled(
-    counts: Counts, of_eta: FloatArray, cross: FloatArray, of_tau: float
-) -> FloatArray:
-    """Return the dense matrix of second moments of all parameters."""
-    beside, corner = counts.border(of_eta, cross, of_tau)
-    strengths = counts.laplacian(of_eta).toarray()
-    return np.block([[strengths, beside], [beside.T, corner]])
 
 
 def scores_of_clusters(
@@ -652,13 +612,11 @@ def scores_of_clusters(
     in_eta, in_tau = (
         part * votes.weight for part in scores_of_votes(votes, fitted, model)
     )
-    parts = [in_eta * column for column in votes.covariates.T]
-    parts += [in_tau] if counts.has_ties else []
-    others = np.zeros((n_clusters, len(parts)))
-    for number, part in enumerate(parts):
-        others[:, number] = np.bincount(votes.clusters, part, n_clusters)
-    items = sum_by_cluster(in_eta, votes, n_clusters)
-    return csr_array(hstack([items, csr_array(others)]))
+    found = sum_by_cluster(in_eta, votes, n_clusters)
+    if not counts.has_ties:
+        return found
+    of_tau = np.bincount(votes.clusters, in_tau, n_clusters)
+    return csr_array(hstack([found, csr_array(of_tau[:, None])]))
 
 
 def centred(covariance: FloatArray) -> FloatArray:

@@ -59,7 +59,7 @@ def fit_with_judges(alone: VoteEvidence, judges: Votes, vote: IntArray) -> VoteE
     def covariances(fitted: Strengths) -> list[FloatArray]:
         """Return those of people, of people and judges, and of judges."""
         found = model.expand(eta_of(counts, fitted), fitted.tau, counts.weight)
-        hessian = counts.laplacian(found.curvature).toarray()
+        hessian = counts.gram(found.curvature).toarray()
         inverse = np.linalg.inv(hessian + prior * np.eye(counts.n_items))
 
         def summed(votes: Votes, n_clusters: int) -> csr_array:
@@ -125,13 +125,13 @@ def _solve(
     fitted, diagonal = start, np.diag_indices(counts.n_items)
 
     def step_of(curvature: FloatArray, gradient: FloatArray) -> FloatArray:
-        hessian = counts.laplacian(curvature).toarray()
+        hessian = counts.gram(curvature).toarray()
         hessian[diagonal] += prior
         return np.asarray(cho_solve(cho_factor(hessian), gradient))
 
     for _ in range(_STEPS):
         found = model.expand(eta_of(counts, fitted), fitted.tau, counts.weight)
-        gradient = counts.by_item(found.score) - prior * fitted.theta
+        gradient = counts.design.T @ found.score - prior * fitted.theta
         try:
             step = step_of(found.curvature, gradient)
         except LinAlgError:
