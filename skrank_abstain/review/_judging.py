@@ -5,13 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import check_real
 from skrank_abstain.pairs import Queries, check_spelling, plain
 from skrank_abstain.review._answers import GOLD, Answers
+from skrank_abstain.review._choosing import closure_of
 
 #: Prior share of reversed orders, worth `_PRIOR_ANSWERS` answers. As many orders are
 #: called ties, and twice as many ties orders.
@@ -270,11 +269,16 @@ def find_contradictions(
     bounds = np.flatnonzero(np.diff(answers.query, prepend=-1, append=-1))
     for part in map(slice, bounds, bounds[1:]):
         query, row = answers.query[part.start], answers.row[part]
-        better, worse, order = _groups(answers, part)
-        # A group with an order inside is a cycle, the ties that connect it included.
-        within = better == worse
-        for group in np.unique(better[within & order]):
-            cycle = within & (better == group)
+        sides, label = [answers.left[part], answers.right[part]], answers.label[part]
+        items, numbers = np.unique(sides, return_inverse=True)
+        left, right = numbers.reshape(2, -1)
+        over = closure_of(left, right, label, items.size)
+        # Items that are over each other: with an order between two of them a cycle, the
+        # ties that connect it included.
+        both = over & over.T
+        within, group = both[left, right], both[left].argmax(axis=1)
+        for first in np.unique(group[within & (label != 0)]):
+            cycle = within & (group == first)
             # Answers about one pair alone are a conflict, or changed.
             if np.unique(answers.pair[part][cycle]).size > 2:
                 found.append(("cycle", query, row[cycle]))
@@ -287,22 +291,3 @@ def find_contradictions(
         said = ({name: answers.said[name][k] for name in answers.said} for k in rows)
         made.append(Contradiction(kind, qid, tuple(rows), tuple(said)))
     return tuple(made)
-
-
-def _groups(answers: Answers, part: slice) -> tuple[IntArray, IntArray, BoolArray]:
-    """Return the groups of the better and the worse item of each answer of one query.
-
-    Groups of tied items, or of items on a cycle. And whether the answer is an order.
-    """
-    left, right, label = answers.left[part], answers.right[part], answers.label[part]
-    n, order = int(right.max()) + 1, label != 0
-    of_ties = _components(left[~order], right[~order], n, strong=False)
-    better = of_ties[np.where(label < 0, right, left)]
-    worse = of_ties[np.where(label < 0, left, right)]
-    strong = _components(better[order], worse[order], n, strong=True)
-    return strong[better], strong[worse], order
-
-
-def _components(start: IntArray, stop: IntArray, n: int, *, strong: bool) -> Any:
-    links = coo_array((np.ones(start.size), (start, stop)), (n, n))
-    return connected_components(links, directed=strong, connection="strong")[1]
