@@ -180,8 +180,10 @@ class RiskCoverageDisplay(Display):
         band = None
         if confidence is not None:
             cls.open_ranker(ranker, X, y, qid, "operating_points")
-            tables = totals_at(ranker, (X, y, qid), _GRID, "loss", "accepted")
-            band = _band(tables, confidence)
+            totals = totals_at(ranker, X, y, qid, _GRID)
+            lost = np.stack([each.loss for each in totals], axis=1)
+            accepted = np.stack([each.accepted for each in totals], axis=1)
+            band = _band(lost, accepted, totals[0].pairs, confidence)
         name = type(ranker).__name__ if name is None else name
         loss = getattr(ranker, "loss", "misranking")
         display = cls._of_profile(profile, loss, band, kind, name)
@@ -237,7 +239,7 @@ class RiskCoverageDisplay(Display):
         band = None
         if confidence is not None:
             tables = _tables_of_pairs(costs[label + 1, truth + 1], risks, qid)
-            band = _band(tables, confidence)
+            band = _band(*tables, confidence)
         profile = _profile_of(truth, label, risks, costs)
         display = cls._of_profile(profile, loss, band, kind, name)
         return display.plot(ax, kind=kind, reference=reference, **kwargs)
@@ -338,14 +340,17 @@ def _of_kind(risk: FloatArray, kind: str) -> FloatArray:
     return risk if kind == "risk" else 1 - risk
 
 
-def _band(tables: tuple[FloatArray, ...], confidence: float) -> FloatArray:
+def _band(
+    loss: FloatArray, accepted: FloatArray, pairs: FloatArray, confidence: float
+) -> FloatArray:
     """Return pointwise intervals of the selective risk, over queries.
 
     Parameters
     ----------
-    tables : tuple of ndarray, float64
-        Loss and number of the accepted pairs, each (n_queries, n_thresholds), at rising
-        thresholds; and all pairs of each query, (n_queries,).
+    loss, accepted : ndarray of shape (n_queries, n_thresholds), float64
+        Loss and number of the accepted pairs, at rising thresholds.
+    pairs : ndarray of shape (n_queries,), float64
+        All pairs of each query.
     confidence : float
 
     Returns
@@ -354,7 +359,8 @@ def _band(tables: tuple[FloatArray, ...], confidence: float) -> FloatArray:
         Coverage, lower and upper end, at each distinct coverage above 0.
     """
     # A query of one item has no pair.
-    loss, accepted, pairs = (table[tables[-1] > 0] for table in tables)
+    some = pairs > 0
+    loss, accepted, pairs = loss[some], accepted[some], pairs[some]
     if pairs.size < 2:
         raise ValueError(
             "qid must name at least two queries with pairs for a band "

@@ -285,19 +285,16 @@ def check_truth(y_true: ArrayLike) -> IntArray:
 
 
 def totals_at(
-    ranker: Any, data: Any, coverages: FloatArray, *names: str
-) -> tuple[FloatArray, ...]:
-    """Return totals of (X, y, qid) by query and coverage, and the pairs of queries."""
-    X, y, qid = data
-    points = ranker.operating_points(X, y, qid=qid, coverages=coverages.tolist())
-    totals = [point.totals for point in points]
-    # The pairs are the same at each coverage.
-    if totals[0].pairs.sum() == 0:
-        raise no_pairs()
-    tables = (
-        np.stack([getattr(total, name) for total in totals], axis=1) for name in names
+    ranker: Any, X: Any, y: Any, qid: Any, coverages: FloatArray, **options: Any
+) -> list[Any]:
+    """Return totals at each coverage; the pairs are the same at all of them."""
+    points = ranker.operating_points(
+        X, y, qid=qid, coverages=coverages.tolist(), **options
     )
-    return *tables, totals[0].pairs
+    totals = [point.totals for point in points]
+    if not totals[0].pairs.any():
+        raise no_pairs()
+    return totals
 
 
 def no_pairs() -> ValueError:

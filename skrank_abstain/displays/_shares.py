@@ -30,7 +30,6 @@ from skrank_abstain.displays._display import (
     draw_reference,
     join_label,
     levels_of,
-    no_pairs,
     one_line,
     rows_by_query,
     sums_of,
@@ -158,12 +157,7 @@ class CoverageDisplay(Display):
         unknown = np.zeros(_num_samples(X))
         # Expected numbers: a randomised boundary adds no noise to the picture.
         options = {} if groups is None else {"groups": groups}
-        points = ranker.operating_points(
-            X, unknown, qid=qid, coverages=target.tolist(), **options
-        )
-        totals = [point.totals for point in points]
-        if not totals[0].pairs.any():
-            raise no_pairs()
+        totals = totals_at(ranker, X, unknown, qid, target, **options)
 
         def drawn(name: str, totals: list[Any], **parts: Any) -> Any:
             accepted = np.stack([each.accepted for each in totals], axis=1)
@@ -345,19 +339,19 @@ class ClassFractionDisplay(Display):
         """
         ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         target = _targets(ranker, coverages, _FINE_COVERAGES)
-        names = "accepted", "accepted_tied"
-        *tables, pairs = totals_at(ranker, (X, y, qid), target, *names)
-        # Question Q3 of [1]_ pools accepted pairs over queries.
-        sums = np.array([[part.sum() for part in table.T] for table in tables])
-        # A coverage at which no pair is accepted has no shares.
-        accepted, tied = sums[:, sums[0] > 0]
+        totals = totals_at(ranker, X, y, qid, target)
+        # Question Q3 of [1]_ pools accepted pairs over queries. A coverage at which no
+        # pair is accepted has no shares.
+        some = [each for each in totals if each.accepted.any()]
+        accepted = np.array([each.accepted.sum() for each in some])
+        tied = np.array([each.accepted_tied.sum() for each in some])
         if accepted.size == 0:
             raise ValueError(
                 "coverages must let some pair be accepted, got none at "
                 f"{target.tolist()}."
             )
         return cls(
-            coverage=accepted / pairs.sum(),
+            coverage=accepted / totals[0].pairs.sum(),
             fraction=np.array([accepted - tied, tied]) / accepted,
             name=name,
         ).plot(ax, **kwargs)
