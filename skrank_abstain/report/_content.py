@@ -372,7 +372,7 @@ def _about_rule(ranker: RankerFacts, done: str) -> list[str]:
             f"{bound:g} times the probability that the two items differ"
         ]
     return [
-        f"a pair is decided if its {what} is at most {ranker.threshold:.6g} ({done})",
+        f"a pair is decided if its {what} is at most {ranker.region.risk:.6g} ({done})",
         *margin,
         f"share of calibration pairs decided: {share:.4f}",
         f"{calibration.items.n_queries} new queries from the same source decide {low:.2f} to "

@@ -105,11 +105,6 @@ class RankerFacts:
     changed: bool = False
 
     @property
-    def threshold(self) -> float:
-        """Highest conditional risk of a decided pair."""
-        return float(self.region.risk)
-
-    @property
     def highest_loss(self) -> float:
         """Largest loss of one answer."""
         return float(self.calibration.loss.max())
@@ -159,7 +154,8 @@ class ReportData:
     def text(self) -> RuleText:
         """The words of the rule."""
         rule = self.ranker.rule
-        text: Any = rule.in_words(self.ranker.calibration, self.ranker.threshold)
+        threshold = float(self.ranker.region.risk)
+        text: Any = rule.in_words(self.ranker.calibration, threshold)
         if not isinstance(text, RuleText):
             name = f"{type(rule).__name__}.in_words"
             raise TypeError(f"{name} must return a RuleText, got {text!r}.")
