@@ -375,8 +375,8 @@ def _about_rule(ranker: RankerFacts, done: str) -> list[str]:
         f"a pair is decided if its {what} is at most {ranker.region.risk:.6g} ({done})",
         *margin,
         f"share of calibration pairs decided: {share:.4f}",
-        f"{calibration.items.n_queries} new queries from the same source decide {low:.2f} to "
-        f"{high:.2f} of their pairs (95 % interval){optimism}",
+        f"{calibration.items.n_queries} new queries from the same source decide "
+        f"{low:.2f} to {high:.2f} of their pairs (95 % interval){optimism}",
         *_about_novelty(ranker.novelty),
         f"loss: {_loss_in_words(ranker)}",
     ]
