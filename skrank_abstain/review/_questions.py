@@ -639,9 +639,7 @@ def _rows_of(text: str) -> Iterator[Mapping[str, Any]]:
                 yield from _annotations(task)
     elif start == "{":
         # Other ends of lines, as U+2028, may stand inside a text.
-        for line in text.split("\n"):
-            if line.strip():
-                yield json.loads(line)
+        yield from map(json.loads, filter(str.strip, text.split("\n")))
     else:
         yield from _rows_of_table(text)
 
