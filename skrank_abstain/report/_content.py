@@ -45,8 +45,9 @@ _CHECKED = (
     "called ties; the number of queries"
 )
 _CHECKED_LABELS = (
-    "; the bound, if there is one, also by group; wrong orders of each group against "
-    "the others, or of two groups of items, if groups were given"
+    "; the bound, if there is one, also by group; if groups were given, wrong orders "
+    "of each against the others, where these have a quarter of the queries, or of two "
+    "groups of items"
 )
 #: Features whose means differ most, in the table of the first and the last items.
 _N_FEATURES = 8
