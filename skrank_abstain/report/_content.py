@@ -261,7 +261,7 @@ def _verdict(data: ReportData) -> Section:
     elif seen:
         said.append("There is no bound to hold this against.")
     if unequal := warnings_of_groups(data):
-        said += [*(f"{each}." for each in unequal), "No promise is about differences."]
+        said.append(f"{'. '.join(unequal)}. No promise is about such differences.")
     share = f"{100 * totals.coverage:.1f} %" if pairs else "an undefined share"
     counts = (
         f"{decided:.0f} of {pairs:.0f} pairs are decided ({share}): "
