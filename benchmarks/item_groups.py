@@ -3,6 +3,7 @@
     python benchmarks/item_groups.py --data MQ2008 OHSUMED  # folders of FoldN
     python benchmarks/item_groups.py                           # simulated folds
     python benchmarks/item_groups.py --gaps    # intervals of the largest gap alone
+    python benchmarks/item_groups.py --sites --data MQ2008 OHSUMED   # warnings of sites
     python benchmarks/item_groups.py --smoke                   # seconds
 
 LightGBM's LambdaMART with default parameters learns from half of the training queries
@@ -16,6 +17,11 @@ Standard errors of the last two columns are over folds.
 Then groups that are alike: items of new simulated queries get their group by lot, so
 that every gap is 0, and what is counted is how often the interval of the largest gap
 in a report holds 0.
+
+With --sites the groups are of queries: how many draws warn of a site. Sites by lot
+differ by chance only: on simulated queries, and on the test queries of each folder,
+scored by the model of their fold. Then one of three hospitals is bad: its grades are
+noisier, those of the others as noisy as where the ranker was calibrated.
 """
 
 import json
@@ -35,7 +41,10 @@ from tqdm import tqdm
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import load_letor, make_ranking
 from skrank_abstain.pairs import group_queries
+from skrank_abstain.report._content import warnings_of_groups
+from skrank_abstain.report._shares import ReportData
 from skrank_abstain.scorers import fit_ranker
+from skrank_abstain.selection import PairTotals
 
 COVERAGE = 0.6
 #: Of groups that are alike: shares of the items.
@@ -44,6 +53,21 @@ SHARES = {
     "two, one of them rare": (0.9, 0.1),
     "three": (1 / 3, 1 / 3, 1 / 3),
     "five": (0.2, 0.2, 0.2, 0.2, 0.2),
+}
+#: Queries of each site.
+SITES = {
+    "two of 20": [20] * 2,
+    "two, 75 and 25": [75, 25],
+    "two, 90 and 10": [90, 10],
+    "three of 5": [5] * 3,
+    "three of 20": [20] * 3,
+    "three of 50": [50] * 3,
+    "three, 45, 45 and 10": [45, 45, 10],
+    "five of 20": [20] * 5,
+    "ten of 5": [5] * 10,
+    "ten of 10": [10] * 10,
+    "ten of 50": [50] * 10,
+    "ten, one of 5, nine of 50": [50] * 9 + [5],
 }
 MEASURES = (
     *("gap of a fold, one threshold", "gap of a fold, by groups"),
@@ -169,17 +193,103 @@ def gaps_of_equals(n_draws: int) -> Iterator[dict[str, Any]]:
         yield row
 
 
+def scored(folder: Path) -> SimpleNamespace:
+    """Return all queries of a folder with one feature, the score of a model."""
+    parts = []
+    for fold in folds_of(folder, smoke=False):
+        train, test = fold.train, fold.test
+        booster = LGBMRanker(verbose=-1, n_jobs=1)
+        queries = group_queries(train.qid, len(train.target))
+        score = fit_ranker(booster, train.data, train.target, queries).predict(
+            test.data
+        )
+        parts.append((score[:, None], test.target, np.asarray(test.qid)))
+    data, target, qid = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return SimpleNamespace(data=data, target=target, qid=qid)
+
+
+def hospitals(n_queries: int, rng: Any, bad: float | None = None) -> SimpleNamespace:
+    """Return queries of three hospitals in turn, of which the last may be bad."""
+    qid = np.repeat(np.arange(3 * n_queries), 14)
+    data = rng.normal(size=(qid.size, 4))
+    noise = np.where(rng.random(qid.size) < 0.5, 1.2, 0.4)
+    if bad is not None:
+        noise[qid % 3 == 2] = bad
+    latent = data[:, 0] + 0.5 * data[:, 1] + noise * rng.normal(size=qid.size)
+    return SimpleNamespace(data=data, target=np.digitize(latent, [0, 1, 2]), qid=qid)
+
+
+def sites_warned_of(totals: PairTotals, code: np.ndarray) -> set[int]:
+    """Return the sites that a report would warn of, from the totals of all queries.
+
+    A report itself draws curves too, and is a hundred times slower.
+    """
+    names = range(code.max() + 1)
+    nothing: Any = None
+    data = ReportData(nothing, nothing, labelled=True, rows=nothing, groups=nothing)
+    sums = [(str(k), totals.times(code == k)) for k in names]
+    vars(data).update(totals=totals, by_group=sums, by_better=[], of_queries=True)
+    found = " ".join(warnings_of_groups(data))
+    return {k for k in names if f"in the wrong order in group {k}," in found}
+
+
+def warnings_of_sites(
+    folders: list[Path | None], n_draws: int
+) -> Iterator[dict[str, Any]]:
+    """Yield in how many draws a report warns of a site, by lot and bad ones."""
+    rng = np.random.default_rng(2)
+    identity = Ridge().fit([[-1e3], [1e3]], [-1e3, 1e3])
+    for folder in [None, *filter(None, folders)]:
+        data = make_ranking(n_queries=2000, random_state=1)
+        known, model = make_ranking(n_queries=200, random_state=0), Ridge()
+        if folder is not None:
+            known = data = scored(folder)
+            model = identity
+        ranker = BALToR(model, coverage=COVERAGE, random_state=0)
+        ranker.fit(known.data, known.target, qid=known.qid)
+        totals = ranker.evaluate(data.data, data.target, qid=data.qid)
+        for name, sizes in SITES.items():
+            if sum(sizes) > totals.qid.size:
+                continue
+            code = np.repeat(np.arange(len(sizes)), sizes)
+            warned = 0
+            for _ in range(n_draws):
+                drawn = rng.choice(totals.qid.size, size=code.size, replace=False)
+                warned += bool(sites_warned_of(totals.of_queries(drawn), code))
+            where = "simulated" if folder is None else folder.name
+            yield {"data": where, "sites": name, "warned": warned / n_draws}
+    known = hospitals(50, rng)
+    ranker = BALToR(Ridge(), coverage=COVERAGE, random_state=0)
+    ranker.fit(known.data, known.target, qid=known.qid)
+    for bad, n_queries in product((3.0, 2.0, 1.5), (10, 20, 60)):
+        code = np.arange(3 * n_queries) % 3
+        found, wrong = [], []
+        for _ in range(n_draws):
+            new = hospitals(n_queries, rng, bad)
+            totals = ranker.evaluate(new.data, new.target, qid=new.qid)
+            found.append(sites_warned_of(totals, code))
+            wrong.append([totals.times(code == k).discordance for k in range(3)])
+        yield {
+            "noise of the bad one": bad,
+            "wrong orders": np.mean(wrong, axis=0).round(3).tolist(),
+            "queries": n_queries,
+            "warned": float(np.mean([2 in each for each in found])),
+            "warned of another": float(np.mean([bool(each - {2}) for each in found])),
+        }
+
+
 def main() -> None:
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, nargs="*", default=[None])
     parser.add_argument("--out", type=Path, default=Path("out"))
     parser.add_argument("--gaps", action="store_true", help="intervals of gaps alone")
+    parser.add_argument("--sites", action="store_true", help="warnings of sites alone")
     parser.add_argument("--draws", type=int, default=400, help="of groups alike")
     parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--quiet", action="store_true")
     args = parser.parse_args()
     results: dict[str, Any] = {}
-    for folder in [] if args.gaps else args.data:
+    for folder in [] if args.gaps or args.sites else args.data:
         folds = folds_of(folder, args.smoke)
         hidden = args.quiet
         found = [measured(fold, hidden) for fold in tqdm(folds, disable=hidden)]
@@ -190,11 +300,18 @@ def main() -> None:
         cells += [f"{m:.4f} ({e:.4f})" for m, e in zip(mean[4:], error, strict=True)]
         if not args.quiet:
             print(f"| {name} | {' | '.join(cells)} |")
-    results["largest gap"] = []
-    for row in gaps_of_equals(2 if args.smoke else args.draws):
-        results["largest gap"].append(row)
-        if not args.quiet:
-            print(row, flush=True)
+    n_draws = 2 if args.smoke else args.draws
+    rows: dict[str, Iterator[dict[str, Any]]] = {}
+    if not args.sites:
+        rows["largest gap"] = gaps_of_equals(n_draws)
+    if args.sites or args.smoke:
+        rows["warnings of sites"] = warnings_of_sites(args.data, n_draws)
+    for name, found in rows.items():
+        results[name] = []
+        for row in found:
+            results[name].append(row)
+            if not args.quiet:
+                print(row, flush=True)
     args.out.mkdir(parents=True, exist_ok=True)
     path = args.out / "item_groups.json"
     path.write_text(json.dumps(results, indent=1), encoding="utf-8")

@@ -843,7 +843,8 @@ feature_names_in_
             expectations, and says that nothing was measured.
         groups : array-like of shape (n_items,), default=None
             Group of each item: adds a table, with the largest gap between two groups.
-            The same for all items of a query, such as a site: a row for each.
+            The same for all items of a query, such as a site: a row for each, and
+            a warning where one has more wrong orders than the others.
             Otherwise, such as a sex: a row for the pairs of each two groups, and
             which of the two the wrong orders fall on.
 

@@ -47,8 +47,9 @@ _CHECKED = (
     "called ties; the number of queries"
 )
 _CHECKED_LABELS = (
-    "; the bound, if there is one, also by group; wrong orders of two groups of items, "
-    "if groups were given"
+    "; the bound, if there is one, also by group; if groups were given, wrong orders "
+    "of each against the others, where these have a quarter of the queries, or of two "
+    "groups of items"
 )
 #: Features whose means differ most, in the table of the first and the last items.
 _N_FEATURES = 8
@@ -146,7 +147,7 @@ def _warnings(data: ReportData) -> list[str]:
                 f"{name and f'group {name}: '}the observed {bound.what}, "
                 f"{data.in_words(bound.what, part)}, {found[0]} {_limit(bound)}{broken}"
             )
-    warnings += _unequal(data)
+    warnings += warnings_of_groups(data)
     what, some = "queries with pairs", totals.pairs
     if data.labelled:
         what, some = f"{what} that differ", totals.pairs - totals.tied
@@ -160,22 +161,23 @@ def _warnings(data: ReportData) -> list[str]:
     return warnings
 
 
-def _unequal(data: ReportData) -> list[str]:
-    """Return a warning for each two groups of which one is wronged more often."""
+def warnings_of_groups(data: ReportData) -> list[str]:
+    """Return a warning for each group on which wrong orders fall more often."""
     found = []
-    for n, (a, b, *both) in enumerate(data.by_better):
-        gap, low, high = data.unequal("discordance", n)
-        if not (low > 0 or high < 0):
+    for here, there, *two in data.compared:
+        gap, low, high = (100 * each for each in data.unequal("discordance", *two))
+        if not low > 0:
             continue
-        wrong = (data.share("discordance", part, "queries")[0] for part in both)
-        shares = sorted(zip(wrong, (a, b), strict=True), reverse=True)
-        (most, more), (least, less) = [(shown("", share), n) for share, n in shares]
-        first, last = sorted(100 * abs(end) for end in (low, high))
+        most, least, more, less = (
+            shown("", data.share("discordance", part, weighting)[0])
+            for weighting in ("queries", "pairs")
+            for part in two
+        )
         found.append(
-            f"WRONG ORDERS FALL MORE ON ONE GROUP: of decided pairs of {a} and {b}, "
-            f"{most} are in the wrong order where {more} is better, and {least} where "
-            f"{less} is better, {ALIKE['queries']}. The difference is "
-            f"{100 * abs(gap):.3g} points (99 % interval {first:.3g} to {last:.3g})"
+            "WRONG ORDERS FALL MORE ON ONE GROUP: of the decided pairs that differ, "
+            f"{most} are in the wrong order {here}, and {least} {there}, "
+            f"{ALIKE['queries']} ({more} and {less}, {ALIKE['pairs']}). The difference "
+            f"is {gap:.3g} points (99 % interval {low:.3g} to {high:.3g})"
         )
     return found
 
@@ -265,8 +267,8 @@ def _verdict(data: ReportData) -> Section:
         said += _comparison(data, bound, doubtful=doubtful)
     elif seen:
         said.append("There is no bound to hold this against.")
-    if unequal := _unequal(data):
-        said += [*(f"{each}." for each in unequal), "No promise is about such groups."]
+    if unequal := warnings_of_groups(data):
+        said.append(f"{'. '.join(unequal)}. No promise is about such differences.")
     share = f"{100 * totals.coverage:.1f} %" if pairs else "an undefined share"
     counts = (
         f"{decided:.0f} of {pairs:.0f} pairs are decided ({share}): "

@@ -45,10 +45,13 @@ _ABOUT_SHARES = (
     "Shares{}. In brackets 95 % intervals over queries, each by itself: one in twenty "
     "misses its value by chance, more where a group has few pairs."
 )
-#: One minus the confidence of the largest gap, and of all differences by the better
-#: item at once. With 95 % a sex by lot warned in up to 11 of 100 draws (MQ2008), with
+#: One minus the confidence of the largest gap, and of all differences that may warn
+#: at once. With 95 % a sex by lot warned in up to 11 of 100 draws (MQ2008), with
 #: 99 % in up to two, if queries count alike; if pairs do, in up to eight.
-_LEVEL, _LEVEL_BY_BETTER = 0.05, 0.01
+_LEVEL, _LEVEL_OF_ALARM = 0.05, 0.01
+#: Queries that a group is compared with, of all. With a tenth, which may have no wrong
+#: order by chance, a site by lot warned in up to seven of 100 draws.
+_LEAST_REST = 0.25
 #: Confidence of the interval in which the coverage is expected.
 _EXPECTED = 0.99
 
@@ -178,13 +181,28 @@ class ReportData:
         two = combinations(dict.fromkeys(name for name, _ in found), 2)
         return [(one_line(a), one_line(b), found[a, b], found[b, a]) for a, b in two]
 
+    @cached_property
+    def compared(self) -> list[tuple[str, str, PairTotals, PairTotals]]:
+        """Where wrong orders may fall more, and where less: in words, and the sums.
+
+        Each group of queries against the others, or the pairs of two groups of items by
+        the better item, both ways.
+        """
+        found = []
+        for a, b, one, other in self.by_better:
+            where = f"where {a} is better than {b}", f"where {b} is better than {a}"
+            found += [(*where, one, other), (*where[::-1], other, one)]
+        for name, part in self.by_group if self.of_queries and self.labelled else ():
+            rest = self.totals.less(part)
+            if (rest.unlike > 0).sum() >= _LEAST_REST * (self.totals.unlike > 0).sum():
+                found.append((f"in group {name}", "in the other groups", part, rest))
+        return found
+
     def gap(
         self, what: str, two: Sequence[PairTotals], level: float, weighting: str
     ) -> tuple[float, float, float]:
         """Return the difference of a quantity, and an interval that misses rarely."""
         both = [each for part in two for each in parts_of(part, what, weighting)]
-        if not all(np.nansum(whole) > 0 for whole in both[1::2]):
-            return np.nan, np.nan, np.nan
         some = ~np.isnan(both).all(axis=0)
         sums = (np.nan_to_num(each[some]) for each in both)
         found = ratio_difference(*sums, confidence=1 - level)
@@ -198,12 +216,14 @@ class ReportData:
         return [one_line(name) for name in names if name is not None]
 
     @cached_property
+    def of_queries(self) -> bool:
+        """Whether the groups are groups of queries."""
+        return bool(self.groups and self.groups.code.size == self.items.n_queries)
+
+    @cached_property
     def by_site(self) -> dict[str, PairTotals]:
         """The sums of the groups of queries, where each has a certificate."""
-        if not self.certified or self.groups is None:
-            return {}
-        of_queries = self.groups.code.size == self.items.n_queries
-        return dict(self.by_group) if of_queries else {}
+        return dict(self.by_group) if self.certified and self.of_queries else {}
 
     @cached_property
     def expected_coverage(self) -> tuple[float, float]:
@@ -245,10 +265,10 @@ class ReportData:
         columns = parts_of(totals, what, weighting or self.weighting)
         return interval_of(*columns, highest=highest)
 
-    def unequal(self, what: str, n: int) -> tuple[float, float, float]:
-        """Return the gap of two groups by the better item, each query alike."""
-        level = _LEVEL_BY_BETTER / len(self.by_better)
-        return self.gap(what, self.by_better[n][2:], level, "queries")
+    def unequal(self, what: str, *two: PairTotals) -> tuple[float, float, float]:
+        """Return the gap of two of the sums that are compared, each query alike."""
+        level = _LEVEL_OF_ALARM / len(self.by_better or self.by_group)
+        return self.gap(what, two, level, "queries")
 
     def in_words(self, what: str, totals: PairTotals) -> str:
         """Return a quantity with its interval for a sentence."""
@@ -375,10 +395,10 @@ def _table(
 def _by_better(data: ReportData) -> Section:
     """Return the wrong orders of two groups by the group that they wrong."""
     columns, rows = ["coverage", "discordance"], []
-    for n, (a, b, one, other) in enumerate(data.by_better):
+    for a, b, one, other in data.by_better:
         named = [(f"{a} better than {b}", one), (f"{b} better than {a}", other)]
         rows += _rows(data, columns, named, "queries")
-        gaps = (data.unequal(what, n) for what in columns)
+        gaps = (data.unequal(what, one, other) for what in columns)
         rows.append(["difference", *[""] * 4, *(_cell(*gap) for gap in gaps)])
     note = (
         "Pairs of two groups that truly differ, by the group of the better item. The "
