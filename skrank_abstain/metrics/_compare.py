@@ -54,11 +54,11 @@ RatioDifference
     own_coverage: RatioDifference
 
     def __str__(self) -> str:
-        lines = [f"{'':19}" + "".join(f"{n:>12}" for n in RatioDifference._fields)]
-        for name in _QUANTITIES:
-            numbers = getattr(self, name)
-            lines.append(f"{name:19}" + "".join(f"{each:12.4f}" for each in numbers))
-        return "\n".join([f"coverage {self.coverage:g}, loss {self.loss}", *lines])
+        rows = [[name, *getattr(self, name)] for name in _QUANTITIES]
+        head = ("{:20}" + "{:>12}" * 6).format("", *RatioDifference._fields)
+        lines = [("{:20}" + "{:12.4f}" * 6).format(*row) for row in rows]
+        said = f"coverage {self.coverage:g}, loss {self.loss}"
+        return "\n".join([said, head, *lines])
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         columns = np.array([getattr(self, name) for name in _QUANTITIES]).T

@@ -166,14 +166,11 @@ class PairTotals(Table):
         return {name: getattr(self, name) for name in (*names, *derived)}
 
     def __repr__(self) -> str:
-        n_pairs, decided, tied, wrong = (
-            each.sum()
-            for each in (self.pairs, self.accepted, self.accepted_tied, self.misranked)
-        )
+        n_pairs, decided = self.pairs.sum(), self.accepted.sum()
         return (
             f"PairTotals({n_pairs:g} pairs of {self.pairs.size} queries: {decided:g} "
-            f"decided, {n_pairs - decided:g} open; of {decided - tied:g} decided pairs "
-            f"that differ {wrong:g} are in the wrong order)"
+            f"decided, {n_pairs - decided:g} open; of {self.unlike.sum():g} decided "
+            f"pairs that differ {self.misranked.sum():g} are in the wrong order)"
         )
 
     @property
