@@ -167,10 +167,13 @@ class PairTotals(Table):
 
     def __repr__(self) -> str:
         n_pairs, decided = self.pairs.sum(), self.accepted.sum()
+        wrong = self.misranked.sum()
+        called = 2 * abs(round(self.unlike.sum() - self.ordered.sum() - wrong, 6))
         return (
             f"PairTotals({n_pairs:g} pairs of {self.pairs.size} queries: {decided:g} "
             f"decided, {n_pairs - decided:g} open; of {self.unlike.sum():g} decided "
-            f"pairs that differ {self.misranked.sum():g} are in the wrong order)"
+            f"pairs that differ {wrong:g} are in the wrong order and "
+            f"{called:g} called a tie)"
         )
 
     @property
@@ -187,7 +190,9 @@ class PairTotals(Table):
     def accuracy(self) -> float:
         """One minus the selective risk; NaN without accepted pairs.
 
-        Under the zero-one loss the share of correct labels, as in the papers.
+        Under the zero-one loss the share of correct labels, as in the papers. Under the
+        default loss an order of equals counts as right: where most pairs are ties it is
+        near 1, whatever the ranker. Then report the ``discordance``.
         """
         return 1 - self.selective_risk
 

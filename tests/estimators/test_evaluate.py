@@ -139,8 +139,19 @@ def test_totals_say_what_they_hold(data):
     assert repr(some) == (
         f"PairTotals({n_pairs:g} pairs of 50 queries: {decided:g} decided, "
         f"{n_pairs - decided:g} open; of {decided - some.accepted_tied.sum():g} "
-        f"decided pairs that differ {n_wrong:g} are in the wrong order)"
+        f"decided pairs that differ {n_wrong:g} are in the wrong order and 0 called a "
+        "tie)"
     )
+    unlike = y[decisions.left] != y[decisions.right]
+    ties = BALToR(
+        FirstColumn().fit(None, None),
+        coverage=1.0,
+        tie_model="davidson",
+        loss="zero_one",
+    ).fit(X, y, qid=qid)
+    called = (unlike & (ties.predict_pairs(X, qid=qid).label == 0)).sum()
+    assert f" and {called} called a tie)" in repr(ties.evaluate(X, y, qid=qid))
+    assert called > 0
 
 
 # --- some pairs -------------------------------------------------------------------
