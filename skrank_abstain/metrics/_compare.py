@@ -83,15 +83,16 @@ def compare(
 ) -> Comparison:
     """Compare two rankers on the same queries, at equal coverage.
 
-    Six quantities; lower is better in all but the coverages. The risk is the
-    mean loss of the decided pairs. The discordance is the share of wrong orders among
-    the decided pairs that differ (a called tie counts one half; a coin has .5), and the
-    unlike coverage is the share of all pairs that differ that these make up. A ranker that decides ties first
-    decides fewer pairs that differ at the same coverage, and has a lower discordance
-    for that reason alone: the matched discordance compares the two where each decides
-    the share ``coverage`` of the pairs that differ. The area under the risk-coverage
-    curve (AURC) depends neither on a coverage nor on what is accepted. The own coverage
-    is the share of the pairs that each ranker accepts by its own threshold.
+    Six quantities; lower is better in all but the coverages. The risk is the mean loss
+    of the decided pairs. The discordance is the share of wrong orders among the decided
+    pairs that differ (a called tie counts one half; a coin has .5), and the unlike
+    coverage is the share of all pairs that differ that these make up. A ranker that
+    decides ties first decides fewer pairs that differ at the same coverage, and has a
+    lower discordance for that reason alone: the matched discordance compares the two
+    where each decides the share ``coverage`` of the pairs that differ. The area under
+    the risk-coverage curve (AURC) depends neither on a coverage nor on what is
+    accepted. The own coverage is the share of the pairs that each ranker accepts by its
+    own threshold.
 
     Parameters
     ----------

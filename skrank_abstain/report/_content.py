@@ -47,9 +47,9 @@ _CHECKED = (
     "called ties; the number of queries"
 )
 _CHECKED_LABELS = (
-    "; the bound, if there is one, also by group; if groups were given, wrong orders "
-    "of each against the others, where these have a quarter of the queries, or of two "
-    "groups of items"
+    "; a coin; the bound, if there is one, also by group; if groups were given, wrong "
+    "orders of each against the others, where these have a quarter of the queries, or "
+    "of two groups of items"
 )
 #: Features whose means differ most, in the table of the first and the last items.
 _N_FEATURES = 8
@@ -147,6 +147,11 @@ def _warnings(data: ReportData) -> list[str]:
                 f"{name and f'group {name}: '}the observed {bound.what}, "
                 f"{data.in_words(bound.what, part)}, {found[0]} {_limit(bound)}{broken}"
             )
+    if data.labelled and data.share("discordance", totals)[2] >= 0.5:
+        warnings.append(
+            "the decided orders are perhaps no better than a coin: "
+            f"{data.in_words('discordance', totals)} are wrong"
+        )
     warnings += warnings_of_groups(data)
     what, some = "queries with pairs", totals.pairs
     if data.labelled:
@@ -177,7 +182,7 @@ def warnings_of_groups(data: ReportData) -> list[str]:
             "WRONG ORDERS FALL MORE ON ONE GROUP: of the decided pairs that differ, "
             f"{most} are in the wrong order {here}, and {least} {there}, "
             f"{ALIKE['queries']} ({more} and {less}, {ALIKE['pairs']}). The difference "
-            f"is {gap:.3g} points (99 % interval {low:.3g} to {high:.3g})"
+            f"is {gap:.3g} points (99 % interval {low:.3g} to {min(high, 100):.3g})"
         )
     return found
 
@@ -434,9 +439,9 @@ _WORDS = [
     "decided pair: a pair with an answer. Coverage: the share of pairs decided.",
     "discordance: of the decided pairs that differ, the share in the wrong order. A "
     "called tie counts one half. Selective risk: the mean loss of the decided pairs.",
-    "each query counting alike: draw a query, then a pair of it that differs; of those "
-    "that are decided, this share is in the wrong order. So a query with few decided "
-    "pairs weighs little: it is not the mean of the queries' own shares.",
+    "each query counting alike: draw a query, then a pair of it that differs; of the "
+    "pairs so drawn and decided, this share is in the wrong order. A query with few "
+    "decided pairs weighs little: it is not the mean of the queries' own shares.",
     "conditional risk of a pair: the loss that the tie model expects of the answer; if "
     "each wrong answer costs 1, the probability that it is wrong.",
     "fingerprint: the first digits of a SHA-256 over the rows by value, their queries "

@@ -91,6 +91,19 @@ def test_a_reversed_list_is_seen_in_the_report(ranker, new):
     assert float(first) < float(last.strip(" |"))
 
 
+def test_orders_no_better_than_a_coin_are_said_to_be(ranker, new):
+    coin = "the decided orders are perhaps no better than a coin"
+    lot = np.random.default_rng(0).permutation(new.target)
+    for target, expected in ((new.target, False), (lot, True)):
+        high = ranker.evaluate(new.data, target, qid=new.qid).discordance_interval(
+            "pairs"
+        )[2]
+        assert (high >= 0.5) == expected
+        page = ranker.report(new.data, target, qid=new.qid)
+        assert (coin in page.split("## Warnings")[1]) == expected
+        assert coin not in ranker.report(new.data, qid=new.qid)
+
+
 def test_a_ranking_says_that_the_highest_score_comes_first(ranker, new):
     page = ranker.ranking(new.data[:5])._repr_html_()
     assert "the highest score comes first" in page
