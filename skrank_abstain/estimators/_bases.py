@@ -143,8 +143,9 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         self._fit_rows = data.repeats
 
     def _keep_model(self, trained: intake.Trained) -> None:
-        model, self.prefit_ = trained.model, trained.prefit
-        self.estimator_, self.n_folds_ = model, len(trained.folds)
+        self.estimator_ = model = trained.model
+        self.prefit_: bool = trained.prefit
+        self.n_folds_ = len(trained.folds)
         self._model_state = {"": model} | (_fitted_state(model) if self.prefit_ else {})
 
     def _changed(self) -> bool:

@@ -10,7 +10,8 @@ from scored import scored
 from selection.engines import pairs_with
 from strategies import FixedModel, losses, models, scores
 
-from skrank_abstain.pairs import every_outcome, group_queries, largest_gap
+from skrank_abstain.pairs import group_queries, largest_gap
+from skrank_abstain.pairs._scores import every_outcome
 from skrank_abstain.selection import _gaps
 from skrank_abstain.selection._gaps import RiskCurve, cuts_at_rank
 
