@@ -203,7 +203,7 @@ def test_certified_risk(ties, per_query):
     assert refitted.threshold_ == lenient.threshold_
     report = classifier.report(X, y, qid=qid)
     assert "CERTIFIED. " in report
-    assert "with a probability of at most 10 %" in report
+    assert "at most 10 % end in a promise that fails" in report
     assert f"on {4000 // per_query - n_tuning} certification queries" in report
 
 
