@@ -296,7 +296,8 @@ def _starts_of_queries(files: ParquetFiles, qid: str) -> IntArray:
         raise ValueError(
             "frame must have the rows of each query one after another, got query "
             f"{shown(value)} in {paths[first]!r} and, behind other queries, in "
-            f"{paths[second]!r}; sort the rows by {qid!r}."
+            f"{paths[second]!r}; sort the rows by {qid!r}, whose ids must not begin "
+            "anew in another file."
         )
     return np.concatenate([*starts, [n_rows]])
 
