@@ -110,8 +110,10 @@ def all_or_nothing(fit: Fit) -> Fit:
     @wraps(fit)
     def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not hasattr(self, "get_params"):
-            name = fit.__qualname__.rpartition(".")[0]
-            raise TypeError(f"fit needs an instance: {name}(...).fit, not {name}.fit.")
+            kind, name = fit.__qualname__.rpartition(".")[0], fit.__name__
+            raise TypeError(
+                f"{name} needs an instance: {kind}(...).{name}, not {kind}.{name}."
+            )
         if fit.__name__ != "partial_fit":
             kept = {k: v for k, v in vars(self).items() if not k.endswith("_")}
             self.__dict__ = kept

@@ -169,7 +169,7 @@ class Leaderboard(Saved, BaseEstimator):
     fits break it.
 
     A step of the fit takes O(n_votes + n_items^3), and a few products with a sparse
-    matrix where there are more than 1,500 items. Places take O(n_items^3).
+    matrix where there are more than 1,500 parameters. Places take O(n_items^3).
 
     References
     ----------
