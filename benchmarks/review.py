@@ -348,7 +348,8 @@ def first_places(
 
     Coverage 1 without answers has the first k by score alone.
     """
-    # For each query: items with worst <= k, with best > k, and those of them right.
+    # For each query: items with worst <= k, with best > k, those of them right, and how
+    # many of the former would be, drawn from the query by lot: ties make that many.
     counts = defaultdict(list)
     for fold in tqdm(folds, desc=f"first places, {title}", disable=quiet):
         full = calibrated(fold, loss="misranking")
@@ -372,24 +373,29 @@ def first_places(
                 listed = (ranks[:, 1] <= k) & (qid == query)
                 out = (ranks[:, 0] > k) & (qid == query)
                 right = (better[listed] < k).sum(), (better[out] >= k).sum()
-                counts[coverage, n, error, k].append((listed.sum(), out.sum(), *right))
-    print(f"\n{title}: share of the items with worst <= k that are among the first k,")
-    print("and of those with best > k that are not")
-    print("coverage answers wrong    k  places filled   right               best > k")
+                chance = listed.sum() * (better[qid == query] < k).mean()
+                each = listed.sum(), out.sum(), *right, chance
+                counts[coverage, n, error, k].append(each)
+    print(f"\n{title}: share of the items with worst <= k that are among the first k;")
+    print("beside it, by lot from the same queries; and of best > k that are not")
+    print(
+        "coverage answers wrong    k  places filled    by lot  right           best > k"
+    )
     rows = []
     for (coverage, n, error, k), found in counts.items():
-        given, right = np.transpose(found).astype(float).reshape(2, 2, -1)
+        *columns, chance = np.transpose(found).astype(float)
+        given, right = np.reshape(columns, (2, 2, -1))
         total = np.maximum(given.sum(axis=1), 1)
         share = right.sum(axis=1) / total
         spread = np.sqrt(((right - share[:, None] * given) ** 2).sum(axis=1)) / total
-        filled = given[0].mean() / k
+        filled, chance = given[0].mean() / k, chance.sum() / total[0]
         print(
-            f"{coverage:8}{n:8}{error:6.0%}{k:5}{filled:13.2f}"
+            f"{coverage:8}{n:8}{error:6.0%}{k:5}{filled:13.2f}{chance:10.2f}"
             + "".join(
                 f"{a:12.3f} ± {b:.3f}" for a, b in zip(share, spread, strict=True)
             )
         )
-        rows.append([coverage, n, error, k, filled, *share, *spread])
+        rows.append([coverage, n, error, k, filled, chance, *share, *spread])
     return rows
 
 
