@@ -1,12 +1,13 @@
-"""What answers changed in a ranking, and because of which answer."""
+"""What changed between two rankings, and because of what."""
 
 from dataclasses import dataclass
+from itertools import chain, permutations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels import IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain.pairs import SHOWN, Table, html_of_rows, plain
 from skrank_abstain.review._choosing import UNTOLD
 from skrank_abstain.review._posterior import Posterior
@@ -25,28 +26,32 @@ _DECIDED = ", and answers about other pairs decide: "
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Changes(Table):
-    """Items of the queries with answers: where they stand without these, and with them.
+    """Items of the queries that changed: where they stood, and where they stand.
 
-    Queries come in order of first appearance, and the items of a query by their places
-    after the answers. ``to_frame`` and ``to_dicts`` have the columns below; ``print``
-    shows the first fifty items.
+    Queries come in order of first appearance, and the items of a query by their new
+    places; those that left the list come last. ``to_frame`` and ``to_dicts`` have the
+    columns below; ``print`` shows the first fifty items.
 
     Attributes
     ----------
     qid, item_id : ndarray of shape (n_items,)
         As in `Ranking`.
     old_place, place : ndarray of shape (n_items,), int64
-        Places without the answers and with them, 1 is the top of the query.
+        Places before and now, 1 is the top of the query; 0 where an item was not, or is
+        not, on the list.
     old_best, best, old_worst, worst : ndarray of shape (n_items,), int64
-        Ranks that decided pairs leave open, without the answers and with them.
+        Ranks that decided pairs leave open, before and now; 0 likewise.
     because : ndarray of shape (n_items,), object
         A sentence about each item that changed, "" for the others. For an item that
-        people were asked about it names the answer without which least is left of the
-        change of its expected gain; says how P(top n grades), to have one of the n best
-        grades, changed, for the n where it changed most; and counts the orders with it
-        that were decided before and are open now, or turned around. Any other item, and
-        one that moved against its own gain, changed because of another that people were
-        asked about: which passed it, or changed most. A sentence about an item of a
+        new answers are about it names the one without which least is left of the
+        change of its expected gain. It says if its data changed (what the model
+        compares moved) and which answers about it no longer count, as if taken back;
+        how P(top n grades), to have one of the n best grades, changed, for the n where
+        it changed most; and counts the orders with it that were decided before and are
+        open now, or turned around. Any other item, and one that moved against its own
+        gain, changed because of another: which passed it, or changed most. Where there
+        is none, answers count for more or less than before, as where answers of other
+        queries say more of a reviewer. A sentence about an item of a newly answered
         pair that people disagree about, if answers about other pairs decide it, too.
 
     Examples
@@ -99,70 +104,152 @@ class Changes(Table):
         return first
 
 
-def reasons(
-    beliefs: tuple[Posterior, Posterior],
-    said: IntArray,
-    told: NDArray[np.int8],
-    bounds: IntArray,
-    n_lost: IntArray,
-    names: Any,
-) -> list[str]:
-    """Return a sentence about each item of a query that changed, "" for the others.
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """The list of one query as a review has it.
 
-    Parameters
+    Attributes
     ----------
-    beliefs : tuple of two Posterior
-        Before and after the answers.
-    said : ndarray of shape (n_answered,), int64
-        What people say of each answered pair; `UNTOLD` where they disagree.
-    told : ndarray of shape (n_answered,), int8
-        The same with what follows from other answers.
-    bounds : ndarray of shape (n_items, 6), int64
-        Best and worst rank and place, before and after.
-    n_lost : ndarray of shape (n_items,), int64
-        Orders with each item that were decided before, and are so no more.
-    names : sequence of length n_items
+    item_id : ndarray of shape (n_items,)
+        As in `Changes`.
+    names : list of str
+        What sentences call the items; those of two moments match by them.
+    value : ndarray of shape (n_items,), float64
+        What the model compares.
+    bounds : ndarray of shape (n_items, 3), int64
+        Best and worst rank, and the place.
+    orders : ndarray of shape (n_items, n_items), int64
+        Decided orders: +1 where the item of the row is above that of the column.
+    belief : Posterior
+    labels : ndarray of shape (n_answered, 2), int64
+        What people say of each answered pair, `UNTOLD` where they disagree; the same
+        with what follows from other answers.
+    answers : list of (left, right, label, reviewer)
+        All answers about the query.
     """
-    before, after = beliefs
-    left, right, likelihood, *_ = after.answered
-    rise = after.expected_gain - before.expected_gain
-    carried = []
-    for kept in ~np.eye(left.size, dtype=bool):
-        rest = left[kept], right[kept], likelihood[kept], after.most_nodes
-        less = Posterior.of(after.prior, *rest)
-        carried.append((after.expected_gain - less.expected_gain) * np.sign(rise))
-    most = np.argmax(carried, axis=0)
-    asked = np.unique([left, right])
-    asked = asked[np.argsort(-np.abs(rise[asked]), kind="stable")]
-    pairs = [
-        (one, other, [UNTOLD, label] if own == UNTOLD != label else [label])
-        for one, other, own, label in np.transpose([left, right, said, told]).tolist()
-    ]
-    texts = []
-    for i, (*old, start, best, worst, place) in enumerate(bounds.tolist()):
-        text, named = "", None
-        if n_lost[i] or [*old, start] != [best, worst, place]:
-            text = f"{_way(start, place)}: "
-            # Who gained fell only because another passed it, and the other way round.
-            if i in asked and (place - start) * rise[i] <= 0:
-                named = pairs[most[i]]
-                text += _answer(i, named, names)
-                text += _grades(before.grade_proba[i], after.grade_proba[i])
-            else:
-                others = asked[asked != i]
-                above = bounds[others][:, [2, 5]] < bounds[i, [2, 5]]
-                j = others[np.argmax(above[:, 0] != above[:, 1])]
-                text += f"because of {names[j]} ({_way(*bounds[j, [2, 5]])})"
-            if n_lost[i]:
-                text += f"; orders reopened: {n_lost[i]}"
-        for pair in pairs:
-            if pair is not named and i in pair[:2] and len(pair[2]) > 1:
-                text += "; " * bool(text) + _answer(i, pair, names)
-        texts.append(text)
-    return texts
+
+    item_id: NDArray[Any]
+    names: list[str]
+    value: FloatArray
+    bounds: IntArray
+    orders: IntArray
+    belief: Posterior
+    labels: IntArray
+    answers: list[tuple[int, int, int, str]]
+
+
+def compare(before: Moment, after: Moment) -> list[Any]:
+    """Return the columns of `Changes` about one query, without ``qid``.
+
+    Empty if no item changed and no answer is new.
+    """
+    at = {name: k for k, name in enumerate(after.names)}
+    gone = [k for k, name in enumerate(before.names) if name not in at]
+    at |= {before.names[k]: len(at) + number for number, k in enumerate(gone)}
+    bounds = np.zeros((2, len(at), 3), dtype=np.int64)
+    orders, value, gain = np.zeros((2, len(at), len(at))), *np.zeros((2, 2, len(at)))
+    heard: list[dict[Any, Any]] = [{}, {}]
+    for k, moment in enumerate((before, after)):
+        rows = np.array([at[name] for name in moment.names])
+        bounds[k, rows], value[k, rows] = moment.bounds, moment.value
+        orders[k][np.ix_(rows, rows)] = moment.orders
+        gain[k, rows] = moment.belief.expected_gain
+        for left, right, label, reviewer in moment.answers:
+            pair = rows[[left, right]].tolist()
+            said = (None, *pair)[label], reviewer
+            heard[k].setdefault(frozenset(pair), set()).add(said)
+    (start, place), rise = bounds[:, :, 2], gain[1] - gain[0]
+    stays = (start > 0) & (place > 0)
+    lost = (orders[0] != 0) & (orders[0] != orders[1]) & stays & stays[:, None]
+    n_lost = lost.sum(axis=1)
+    changed = (bounds[0] != bounds[1]).any(axis=1) | (n_lost > 0)
+    fresh, withdrawn = (
+        {pair for pair in one if one[pair] - other.get(pair, set())}
+        for one, other in permutations(heard[::-1])
+    )
+    if not changed.any() and not fresh:
+        return []
+    moved = stays & ~np.isclose(value[0], value[1], rtol=1e-6, atol=0)
+    names, (pairs, most) = [*at], _carriers(after, fresh, rise)
+    own: list[list[str]] = [[] for _ in names]
+    for i in sorted({i for pair in pairs for i in pair[:2]}):
+        own[i].append(_answer(i, pairs[most[i]], names))
+    for i in np.flatnonzero(moved):
+        own[i].append("its data changed")
+    for i, j in sorted(chain(*map(permutations, withdrawn - fresh))):
+        own[i].append(f"an answer about {names[j]} and it no longer counts")
+    order = np.argsort(-np.abs(rise), kind="stable")
+    culprit = _culprits(start, place, [i for i in order if own[i] or not stays[i]])
+    ways = [_way(*each) for each in bounds[:, :, 2].T.tolist()]
+    texts = [""] * len(at)
+    for i in np.flatnonzero(changed):
+        j, text = culprit[i], "answers count for more or less than before"
+        # Who gained fell only because another passed it, and the other way round.
+        if own[i] and ((place[i] - start[i]) * rise[i] <= 0 or j < 0) and stays[i]:
+            text = "; ".join(own[i]) + _grades(names[i], before, after)
+        elif j >= 0:
+            of_data = "its data changed, " if moved[j] else ""
+            text = f"because of {names[j]} ({of_data}{ways[j]})"
+        texts[i] = f"{ways[i]}: {text}" if stays[i] else ways[i]
+        texts[i] += f"; orders reopened: {n_lost[i]}" * bool(n_lost[i])
+    _add_disputes(texts, pairs, names)
+    rows = np.lexsort((start, place, place == 0))
+    item_id = np.concatenate([after.item_id, before.item_id[gone]])
+    columns = [column[rows] for kind in (2, 0, 1) for column in bounds[:, :, kind]]
+    return [item_id[rows], *columns, np.array(texts, dtype=object)[rows]]
+
+
+def _carriers(after: Moment, fresh: Any, rise: FloatArray) -> tuple[list[Any], Any]:
+    """Return new answers, and which of them carries most of the rise of each item.
+
+    An answer is the positions of its two items, and what is said of them.
+    """
+    belief, pairs, carried = after.belief, [], []
+    left, right, likelihood, *_ = belief.answered
+    for k, (i, j, (own, label)) in enumerate(
+        zip(left.tolist(), right.tolist(), after.labels.tolist(), strict=True)
+    ):
+        if {i, j} in fresh:
+            pairs.append((i, j, [UNTOLD, label] if own == UNTOLD != label else [label]))
+            kept = np.arange(left.size) != k
+            rest = left[kept], right[kept], likelihood[kept], belief.most_nodes
+            less = Posterior.of(belief.prior, *rest)
+            fall = belief.expected_gain - less.expected_gain
+            carried.append(fall * np.sign(rise[: fall.size]))
+    return pairs, np.argmax(carried, axis=0) if pairs else ()
+
+
+def _culprits(start: IntArray, place: IntArray, touched: list[int]) -> IntArray:
+    """Return for each item which other one it changed because of; -1 for none.
+
+    The first of those that passed it the way that it moved, or else the first.
+    """
+    passed = np.zeros((start.size, start.size), dtype=np.int64)
+    for sign, each in ((1, start), (-1, place)):
+        rank = np.where(each == 0, start.size + 1, each)
+        passed += sign * (rank[:, None] < rank)  # 1 where the other is above no longer
+    way = np.sign(start - place)
+    passed = np.where(way == 0, np.abs(passed), way * passed)
+    np.fill_diagonal(passed, -2)
+    if not touched:
+        return np.full(start.size, -1)
+    found = np.array(touched)[passed[touched].argmax(axis=0)]
+    return np.where(found == np.arange(start.size), -1, found)
+
+
+def _add_disputes(texts: list[str], pairs: list[Any], names: list[str]) -> None:
+    """Tell of pairs that people disagree about, if other answers decide them."""
+    for pair in pairs:
+        for i in pair[:2] if len(pair[2]) > 1 else ():
+            if (text := _answer(i, pair, names)) not in texts[i]:
+                texts[i] += "; " * bool(texts[i]) + text
 
 
 def _way(start: int, place: int) -> str:
+    if not start:
+        return "new on the list"
+    if not place:
+        return "left the list"
     return f"{start} to {place}" if start != place else f"stays {place}"
 
 
@@ -176,9 +263,12 @@ def _answer(i: int, pair: Any, names: Any) -> str:
     return _DECIDED.join(said)
 
 
-def _grades(before: Any, after: Any) -> str:
+def _grades(name: str, *moments: Moment) -> str:
     """Say how the distribution of the grade changed, at the grade where it did most."""
-    old, new = (np.cumsum(proba[::-1])[::-1] for proba in (before, after))
+    old, new = (
+        np.cumsum(each.belief.grade_proba[each.names.index(name)][::-1])[::-1]
+        for each in moments
+    )
     k = int(np.abs(new - old).argmax())
     first, last = (f"{proba[k]:.2f}".removeprefix("0") for proba in (old, new))
     way, n = "rose" if new[k] > old[k] else "fell", len(old) - k
