@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from hashlib import sha256
-from itertools import chain, combinations
+from itertools import chain, combinations, compress
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,9 @@ _NEEDED = ("left", "right", "label")
 #: Columns of decisions and questions, whose label is the model's.
 OF_THE_MODEL = ("risk", "accepted", "p_left", "value")
 #: Columns of answers.
-BESIDE = ("reviewer", "time", "probability", "pair_id")
+BESIDE = ("reviewer", "time", "probability", "pair_id", "answer_id")
+#: Label of an answer that was taken back on a page.
+TAKEN_BACK = "skip"
 ANSWER_COLUMNS = ("qid", *_NEEDED, *BESIDE, "left_id", "right_id")
 
 
@@ -92,6 +94,34 @@ def pairs_by_id(queries: dict[str, dict[str, int]]) -> dict[str, tuple[int, int]
             name, left, right = pair_id(qid, one, other)
             found[name] = items[left], items[right]
     return found
+
+
+def settle_pages(table: dict[str, list[Any]]) -> tuple[BoolArray, BoolArray]:
+    """Give the answers of one opened page one reviewer, and say which of them count.
+
+    A page saves all its answers every time, and each keeps its ``answer_id``: that of
+    the page and of who answers, and the number of the question. The reviewer is the
+    first who is named. Rows without an id stay as they are.
+
+    Returns
+    -------
+    last : ndarray of shape (n_answers,), bool
+        False where a later row has the same id.
+    back : ndarray of shape (n_answers,), bool
+        Answers that were taken back.
+    """
+    n = len(table["label"])
+    ids, times = (table.get(name, [None] * n) for name in ("answer_id", "time"))
+    ours = [row for row in range(n) if not is_blank(ids[row])]
+    who: dict[str, Any] = {}
+    for row in ours if "reviewer" in table else ():
+        page = str(ids[row]).rpartition(" ")[0]
+        table["reviewer"][row] = who.setdefault(page, table["reviewer"][row])
+    newest = {ids[row]: row for row in sorted(ours, key=lambda row: str(times[row]))}
+    last, back = np.zeros((2, n), dtype=np.bool_)
+    last[:] = [newest.get(ids[row], row) == row for row in range(n)]
+    back[ours] = [table["label"][row] == TAKEN_BACK for row in ours]
+    return last, back
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,16 +256,24 @@ def take_answers(
         table = _join_gold(
             table, _columns(gold, by_name=item_id is not None, name="gold")
         )
+    last, back = settle_pages(table)
+    # Any label in place of one that was taken back: neither counts.
+    spare = next(
+        compress(table["label"], ~back), "same" if labels is None else labels[0]
+    )
+    column = [
+        spare if gone else each for gone, each in zip(back, table["label"], strict=True)
+    ]
     left, right = _rows(table, queries, item_id, audits)
     sides: Any = [[*map(as_text, table[side])] for side in ("left", "right")]
     if item_id is None:  # row positions are numbers, and so are labels
         sides = [[None] * left.size] * 2
-    label = _labels(table["label"], labels, sides)
+    label = _labels(column, labels, sides)
     n = label.size
     names = _known(table.get("reviewer", [_ANYONE] * n), "reviewer")
     moments = read_times(table.get("time", [None] * n), "answers", blank=True)
     stated = _stated(table.get("probability", [None] * n))
-    about = np.flatnonzero(left >= 0)  # a query of X
+    about = np.flatnonzero((left >= 0) & last & ~back)  # about X
     left, right, label = left[about], right[about], label[about]
     position = np.argsort(queries.order) - queries.offsets[queries.codes]
     query, left, right = queries.codes[left], position[left], position[right]
