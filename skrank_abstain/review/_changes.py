@@ -1,16 +1,22 @@
 """What changed between two rankings, and because of what."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from itertools import chain, permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain.pairs import SHOWN, Table, html_of_rows, plain
-from skrank_abstain.review._choosing import UNTOLD
+from skrank_abstain.review._answers import Answers, as_text
+from skrank_abstain.review._choosing import UNTOLD, pair_number
 from skrank_abstain.review._posterior import Posterior
+
+if TYPE_CHECKING:
+    from skrank_abstain.review._review import Review
 
 #: Items that a terminal shows.
 _LINES = 50
@@ -104,60 +110,29 @@ class Changes(Table):
         return first
 
 
-@dataclass(frozen=True, eq=False)
-class Moment:
-    """The list of one query as a review has it.
-
-    Attributes
-    ----------
-    item_id : ndarray of shape (n_items,)
-        As in `Changes`.
-    names : list of str
-        What sentences call the items; those of two moments match by them.
-    value : ndarray of shape (n_items,), float64
-        What the model compares.
-    bounds : ndarray of shape (n_items, 3), int64
-        Best and worst rank, and the place.
-    orders : ndarray of shape (n_items, n_items), int64
-        Decided orders: +1 where the item of the row is above that of the column.
-    belief : Posterior
-    labels : ndarray of shape (n_answered, 2), int64
-        What people say of each answered pair, `UNTOLD` where they disagree; the same
-        with what follows from other answers.
-    answers : list of (left, right, label, reviewer)
-        All answers about the query.
-    """
-
-    item_id: NDArray[Any]
-    names: list[str]
-    value: FloatArray
-    bounds: IntArray
-    orders: IntArray
-    belief: Posterior
-    labels: IntArray
-    answers: list[tuple[int, int, int, str]]
-
-
-def compare(before: Moment, after: Moment) -> list[Any]:
-    """Return the columns of `Changes` about one query, without ``qid``.
+def compare(before: Review, after: Review, earlier: int, query: int) -> list[Any]:
+    """Return the columns of `Changes` about a query, ``earlier`` in ``before``.
 
     Empty if no item changed and no answer is new.
     """
-    at = {name: k for k, name in enumerate(after.names)}
-    gone = [k for k, name in enumerate(before.names) if name not in at]
-    at |= {before.names[k]: len(at) + number for number, k in enumerate(gone)}
+    now, old = after.items.queries.rows(query), before.items.queries.rows(earlier)
+    at = {as_text(name): k for k, name in enumerate(after._ids[now])}
+    known = [as_text(name) for name in before._ids[old]]
+    gone = [k for k, name in enumerate(known) if name not in at]
+    rows = np.array([at.setdefault(name, len(at)) for name in known])
     bounds = np.zeros((2, len(at), 3), dtype=np.int64)
     orders, value, gain = np.zeros((2, len(at), len(at))), *np.zeros((2, 2, len(at)))
-    heard: list[dict[Any, Any]] = [{}, {}]
-    for k, moment in enumerate((before, after)):
-        rows = np.array([at[name] for name in moment.names])
-        bounds[k, rows], value[k, rows] = moment.bounds, moment.value
-        orders[k][np.ix_(rows, rows)] = moment.orders
-        gain[k, rows] = moment.belief.expected_gain
-        for left, right, label, reviewer in moment.answers:
-            pair = rows[[left, right]].tolist()
-            said = (None, *pair)[label], reviewer
-            heard[k].setdefault(frozenset(pair), set()).add(said)
+    heard: list[dict[frozenset[int], set[Any]]] = []
+    lists = (before, earlier, old, rows), (after, query, now, np.arange(now.size))
+    for k, (review, number, items, to) in enumerate(lists):
+        bounds[k, to], value[k, to] = review._bounds[items], review.items.value[items]
+        gain[k, to] = review._posterior(number).expected_gain
+        part = slice(*review._pair_starts[number : number + 2])
+        left, right = to[np.stack(np.triu_indices(items.size, 1))]
+        orders[k, left, right] = review.decisions.label[part]
+        orders[k, left, right] *= review.decisions.accepted[part]
+        heard.append(_heard(review.answers, number, to))
+    orders -= orders.transpose(0, 2, 1)
     (start, place), rise = bounds[:, :, 2], gain[1] - gain[0]
     stays = (start > 0) & (place > 0)
     lost = (orders[0] != 0) & (orders[0] != orders[1]) & stays & stays[:, None]
@@ -170,7 +145,8 @@ def compare(before: Moment, after: Moment) -> list[Any]:
     if not changed.any() and not fresh:
         return []
     moved = stays & ~np.isclose(value[0], value[1], rtol=1e-6, atol=0)
-    names, (pairs, most) = [*at], _carriers(after, fresh, rise)
+    names = [f"item {name}" if after.item_id is None else name for name in at]
+    pairs, most = _carriers(after, query, fresh, rise)
     own: list[list[str]] = [[] for _ in names]
     for i in sorted({i for pair in pairs for i in pair[:2]}):
         own[i].append(_answer(i, pairs[most[i]], names))
@@ -179,62 +155,84 @@ def compare(before: Moment, after: Moment) -> list[Any]:
     for i, j in sorted(chain(*map(permutations, withdrawn - fresh))):
         own[i].append(f"an answer about {names[j]} and it no longer counts")
     order = np.argsort(-np.abs(rise), kind="stable")
-    culprit = _culprits(start, place, [i for i in order if own[i] or not stays[i]])
+    touched = order[[bool(own[i]) or not stays[i] for i in order]]
     ways = [_way(*each) for each in bounds[:, :, 2].T.tolist()]
     texts = [""] * len(at)
-    for i in np.flatnonzero(changed):
-        j, text = culprit[i], "answers count for more or less than before"
+    for i in np.flatnonzero(changed).tolist():
+        j = _culprit(i, bounds[:, :, 2], touched)
+        text = "answers count for more or less than before"
         # Who gained fell only because another passed it, and the other way round.
         if own[i] and ((place[i] - start[i]) * rise[i] <= 0 or j < 0) and stays[i]:
-            text = "; ".join(own[i]) + _grades(names[i], before, after)
+            first = before._posterior(earlier).grade_proba[rows == i][0]
+            text = "; ".join(own[i])
+            text += _grades(first, after._posterior(query).grade_proba[i])
         elif j >= 0:
             of_data = "its data changed, " if moved[j] else ""
             text = f"because of {names[j]} ({of_data}{ways[j]})"
         texts[i] = f"{ways[i]}: {text}" if stays[i] else ways[i]
         texts[i] += f"; orders reopened: {n_lost[i]}" * bool(n_lost[i])
     _add_disputes(texts, pairs, names)
-    rows = np.lexsort((start, place, place == 0))
-    item_id = np.concatenate([after.item_id, before.item_id[gone]])
-    columns = [column[rows] for kind in (2, 0, 1) for column in bounds[:, :, kind]]
-    return [item_id[rows], *columns, np.array(texts, dtype=object)[rows]]
+    shown = np.lexsort((start, place, place == 0))
+    item_id = np.concatenate([after._ids[now], before._ids[old[gone]]])[shown]
+    qid = after.items.queries.values[[query] * len(at)]
+    columns = [column[shown] for kind in (2, 0, 1) for column in bounds[:, :, kind]]
+    return [qid, item_id, *columns, np.array(texts, dtype=object)[shown]]
 
 
-def _carriers(after: Moment, fresh: Any, rise: FloatArray) -> tuple[list[Any], Any]:
+def _heard(
+    answers: Answers, query: int, to: IntArray
+) -> dict[frozenset[int], set[Any]]:
+    """Return the winner, or None, and the reviewer of each answer, by the pair."""
+    heard: dict[frozenset[int], set[Any]] = {}
+    for row in np.flatnonzero(answers.query == query):
+        pair = to[[answers.left[row], answers.right[row]]].tolist()
+        said = (
+            (None, *pair)[answers.label[row]],
+            answers.reviewers[answers.reviewer[row]],
+        )
+        heard.setdefault(frozenset(pair), set()).add(said)
+    return heard
+
+
+def _carriers(
+    review: Review, query: int, fresh: Any, rise: FloatArray
+) -> tuple[list[Any], Any]:
     """Return new answers, and which of them carries most of the rise of each item.
 
     An answer is the positions of its two items, and what is said of them.
     """
-    belief, pairs, carried = after.belief, [], []
+    belief, pairs, carried = review._posterior(query), [], []
     left, right, likelihood, *_ = belief.answered
-    for k, (i, j, (own, label)) in enumerate(
-        zip(left.tolist(), right.tolist(), after.labels.tolist(), strict=True)
-    ):
+    answers, start = review.answers, review._pair_starts[query]
+    told = review._people[0][start + pair_number(left, right, belief.n_items)].tolist()
+    said = review._said[answers.query[answers.pair_start[:-1]] == query].tolist()
+    table = zip(left.tolist(), right.tolist(), said, told, strict=True)
+    for k, (i, j, own, label) in enumerate(table):
         if {i, j} in fresh:
             pairs.append((i, j, [UNTOLD, label] if own == UNTOLD != label else [label]))
             kept = np.arange(left.size) != k
             rest = left[kept], right[kept], likelihood[kept], belief.most_nodes
-            less = Posterior.of(belief.prior, *rest)
-            fall = belief.expected_gain - less.expected_gain
+            fall = (
+                belief.expected_gain - Posterior.of(belief.prior, *rest).expected_gain
+            )
             carried.append(fall * np.sign(rise[: fall.size]))
     return pairs, np.argmax(carried, axis=0) if pairs else ()
 
 
-def _culprits(start: IntArray, place: IntArray, touched: list[int]) -> IntArray:
-    """Return for each item which other one it changed because of; -1 for none.
+def _culprit(i: int, places: IntArray, touched: IntArray) -> int:
+    """Return which other item one changed because of; -1 for none.
 
     The first of those that passed it the way that it moved, or else the first.
     """
-    passed = np.zeros((start.size, start.size), dtype=np.int64)
-    for sign, each in ((1, start), (-1, place)):
-        rank = np.where(each == 0, start.size + 1, each)
-        passed += sign * (rank[:, None] < rank)  # 1 where the other is above no longer
-    way = np.sign(start - place)
-    passed = np.where(way == 0, np.abs(passed), way * passed)
-    np.fill_diagonal(passed, -2)
-    if not touched:
-        return np.full(start.size, -1)
-    found = np.array(touched)[passed[touched].argmax(axis=0)]
-    return np.where(found == np.arange(start.size), -1, found)
+    others = touched[touched != i]
+    rank = np.where(places == 0, np.inf, places)
+    above = rank[:, others] < rank[:, [i]]
+    passed = above[0].astype(int) - above[1]
+    if places[0, i] == places[1, i]:
+        passed = np.abs(passed)
+    elif places[0, i] < places[1, i]:
+        passed = -passed
+    return int(others[passed.argmax()]) if others.size else -1
 
 
 def _add_disputes(texts: list[str], pairs: list[Any], names: list[str]) -> None:
@@ -263,12 +261,9 @@ def _answer(i: int, pair: Any, names: Any) -> str:
     return _DECIDED.join(said)
 
 
-def _grades(name: str, *moments: Moment) -> str:
+def _grades(before: FloatArray, after: FloatArray) -> str:
     """Say how the distribution of the grade changed, at the grade where it did most."""
-    old, new = (
-        np.cumsum(each.belief.grade_proba[each.names.index(name)][::-1])[::-1]
-        for each in moments
-    )
+    old, new = (np.cumsum(proba[::-1])[::-1] for proba in (before, after))
     k = int(np.abs(new - old).argmax())
     first, last = (f"{proba[k]:.2f}".removeprefix("0") for proba in (old, new))
     way, n = "rose" if new[k] > old[k] else "fell", len(old) - k

@@ -30,7 +30,7 @@ from skrank_abstain.pairs import (
     html_of_rows,
 )
 from skrank_abstain.review._answers import GOLD, Answers, as_text, take_answers
-from skrank_abstain.review._changes import Changes, Moment, compare
+from skrank_abstain.review._changes import Changes, compare
 from skrank_abstain.review._choosing import (
     FEWER,
     UNTOLD,
@@ -422,12 +422,12 @@ class Review:
             the answers, the mean of 2^grade - 1. Places follow the decided orders, then
             the expected gain, then the value that the model compares.
         """
-        queries, names = self.items.queries, self.item_id
+        queries = self.items.queries
         best, worst, place = self._bounds.T
         rows: IntArray = np.lexsort((place, queries.codes))
         return Ranking(
             qid=queries.values[queries.codes[rows]],
-            item_id=rows if names is None else names[rows],
+            item_id=self._ids[rows],
             place=place[rows],
             score=self._gain[1][rows],
             best=best[rows],
@@ -467,20 +467,16 @@ class Review:
         if before is None:
             scored = self.items, self.calibration, self.region
             before = self.of(*scored, None, None, item_id=self.item_id, id_=self.id_)
-        values, none = self.items.queries.values, np.empty((6, 0), dtype=np.int64)
-        parts = [[values[:0], self._ids[:0], *none, np.empty(0, dtype=object)]]
-        for query, earlier in self._matched(before):
-            part = compare(before._moment(earlier), self._moment(query))
-            if part:
-                parts.append([values[[query] * part[0].size], *part])
-        return Changes(*map(np.concatenate, zip(*parts, strict=True)))
+        parts = [compare(before, self, *pair) for pair in self._matched(before)]
+        none = [*np.empty((6, 0), dtype=np.int64), np.empty(0, dtype=object)]
+        nothing = [self.items.queries.values[:0], self._ids[:0], *none]
+        every = zip(nothing, *filter(None, parts), strict=True)
+        return Changes(*map(np.concatenate, every))
 
     def _matched(self, since: Any) -> list[tuple[int, int]]:
-        """Return the queries in which two reviews share items, here and there."""
-        if not isinstance(since, Review) or (self.id_, self.region.risk) != (
-            since.id_,
-            since.region.risk,
-        ):
+        """Return the queries in which two reviews share items, there and here."""
+        same = isinstance(since, Review) and since.id_ == self.id_
+        if not same or since.region.risk != self.region.risk:
             raise ValueError(
                 "since must be an earlier review by this ranker, at this threshold, "
                 f"got {shown(since)}: keep what review() returned, or review the "
@@ -497,7 +493,7 @@ class Review:
             }
             for each, names in zip(both, (since._ids, self._ids), strict=True)
         )
-        found = {(ours[name], theirs[name]) for name in ours if name in theirs}
+        found = {(theirs[name], ours[name]) for name in ours if name in theirs}
         if not found or (by_row and ours.keys() != theirs.keys()):
             raise ValueError(
                 "since must share items with this review, by qid and item_id, or hold "
@@ -505,39 +501,13 @@ class Review:
                 f"same qid= to both. Queries: {listed(both[0].values)}, now "
                 f"{listed(both[1].values)}."
             )
-        return sorted(found)
+        return sorted(found, key=lambda pair: pair[1])
 
     @property
     def _ids(self) -> NDArray[Any]:
         """What the items are called in tables, shape (n_items,)."""
         rows = np.arange(self.items.queries.n_items)
         return rows if self.item_id is None else self.item_id
-
-    def _moment(self, query: int) -> Moment:
-        """Return what `changes` compares of a query."""
-        own, answers = self.items.queries.rows(query), self.answers
-        pairs = slice(*self._pair_starts[query : query + 2])
-        above = self.decisions.label[pairs] * self.decisions.accepted[pairs]
-        orders = np.zeros((own.size, own.size), dtype=np.int64)
-        orders[np.triu_indices(own.size, 1)] = above
-        belief, item_id = self._posterior(query), self._ids[own]
-        told = self._people[0][pairs][pair_number(*belief.answered[:2], own.size)]
-        said = self._said[answers.query[answers.pair_start[:-1]] == query]
-        about = answers.query == query
-        columns = answers.left, answers.right, answers.label, answers.reviewer
-        rows = zip(*(column[about].tolist() for column in columns), strict=True)
-        return Moment(
-            item_id,
-            [f"item {row}" for row in own]
-            if self.item_id is None
-            else [*map(as_text, item_id)],
-            self.items.value[own],
-            self._bounds[own],
-            orders - orders.T,
-            belief,
-            np.stack([said, told], axis=1),
-            [(*row, answers.reviewers[who]) for *row, who in rows],
-        )
 
     def _by_reviewer(self, rates: FloatArray) -> dict[str, float]:
         return dict(zip(self.answers.reviewers, rates.tolist(), strict=True))
