@@ -13,7 +13,7 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from io import BytesIO, StringIO
-from itertools import compress, islice
+from itertools import chain, compress, islice
 from math import isinf
 from pathlib import Path
 from typing import Any
@@ -520,8 +520,8 @@ def read_answers(
     ...     read_answers(path)
     [{'reviewer': 'ann', 'qid': 'mon', 'left': 'Di', 'right': 'Bo', 'label': 'left'}]
     """
-    given = [[each] if isinstance(each, str | os.PathLike) else each for each in path]
-    files = [file for several in given for file in several]
+    given = ([each] if isinstance(each, str | os.PathLike) else each for each in path)
+    files = [*chain(*given)]
     if not files:
         raise ValueError("path must name at least one file, got none.")
     answers: list[dict[str, Any]] = []
@@ -537,9 +537,7 @@ def read_answers(
         # Who wrote a name once filled in the whole file.
         who = {"reviewer": named.pop() if len(named) == 1 else name}
         answers += [who | answer for answer in new]
-    if not answers:
-        return []
-    table = read_columns(answers, "answers")
+    table = {"label": [], "reviewer": []} | read_columns(answers, "answers")
     last, _ = settle_pages(table)
     for answer, who in zip(answers, table["reviewer"], strict=True):
         answer["reviewer"] = who
