@@ -355,3 +355,48 @@ def test_a_review_of_another_ranker_or_threshold_is_refused():
         other = ranker.review(X[:12], item_id=NAMES[:12])
         with pytest.raises(ValueError, match="by this ranker, at this threshold"):
             MORNING.changes(other)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_change_of_every_kind_has_a_reason_and_the_places_of_its_rankings(seed):
+    """Answers, measurements and items all change at once, in three queries."""
+    rng = np.random.default_rng(seed)
+
+    def drawn():
+        rows = np.flatnonzero(rng.random(36) < 0.9)
+        scores = X[:36].copy()
+        scores[rng.integers(0, 36, 3)] += rng.normal(size=(3, 1))
+        pairs = [rng.choice(12, 2, replace=False) + 12 * (k % 3) for k in range(9)]
+        said = [
+            answer(*NAMES[pair], rng.choice(["left", "same", "right"]), name)
+            | {"qid": NEW.qid[pair[0]]}
+            for pair, name in zip(pairs, rng.choice(["Ann", "Bo"], 9), strict=True)
+            if np.isin(pair, rows).all() and rng.random() < 0.7
+        ]
+        named = {"qid": NEW.qid[rows], "item_id": NAMES[rows]}
+        return RANKER.review(scores[rows], answers=said, **named)
+
+    before, after = drawn(), drawn()
+    rows = after.changes(before).to_dicts()
+    places = [
+        {(row["qid"], row["item_id"]): row["place"] for row in ranking.to_dicts()}
+        for ranking in (before.ranking(), after.ranking())
+    ]
+    shown = {row["qid"] for row in rows}
+    for row in rows:
+        item = row["qid"], row["item_id"]
+        for name, known in zip(("old_place", "place"), places, strict=True):
+            assert row[name] == known.get(item, 0)
+        kinds = ("place", "best", "worst")
+        if any(row[kind] != row[f"old_{kind}"] for kind in kinds):
+            assert row["because"]
+        elif row["because"]:
+            assert "orders reopened" in row["because"] or "disagree" in row["because"]
+    assert {item for known in places for item in known if item[0] in shown} == {
+        (row["qid"], row["item_id"]) for row in rows
+    }
+    old, new = (
+        {item: place for item, place in known.items() if item[0] not in shown}
+        for known in places
+    )
+    assert old == new
