@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from hashlib import sha256
-from itertools import chain, combinations, compress
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -188,12 +188,13 @@ def _join_gold(
     table: dict[str, list[Any]], right: dict[str, list[Any]]
 ) -> dict[str, list[Any]]:
     """Return one table of answers, the rows of gold last, with `GOLD` as reviewer."""
-    if "reviewer" in right:
-        raise ValueError("gold must have no column reviewer: its answers are right.")
     n, n_gold = len(table["label"]), len(right["label"])
     table.setdefault("reviewer", [_ANYONE] * n)
     right["reviewer"] = [GOLD] * n_gold
     right.pop("time", None)
+    ids = right.pop("answer_id", [None] * n_gold)
+    # A page that gave answers, too, has two reviewers.
+    right["answer_id"] = [each if is_blank(each) else f"{GOLD} {each}" for each in ids]
     return {
         name: table.get(name, [None] * n) + right.get(name, [None] * n_gold)
         for name in dict.fromkeys([*table, *right])
@@ -224,7 +225,7 @@ def take_answers(
     labels : None or sequence of two or three values, default=None
         The labels for (right, left) or (right, tie, left) preferred.
     gold : None or table, default=None
-        Answers that are known to be right, as ``answers`` without reviewers.
+        Answers that are known to be right, as ``answers``, whoever gave them.
     audits : bool, default=False
         Whether the items are those of open questions of audits, for the warning.
 
@@ -257,13 +258,9 @@ def take_answers(
             table, _columns(gold, by_name=item_id is not None, name="gold")
         )
     last, back = settle_pages(table)
-    # Any label in place of one that was taken back: neither counts.
-    spare = next(
-        compress(table["label"], ~back), "same" if labels is None else labels[0]
-    )
-    column = [
-        spare if gone else each for gone, each in zip(back, table["label"], strict=True)
-    ]
+    column = [*table["label"]]
+    for gone in np.flatnonzero(back):  # any label: it does not count
+        column[gone] = "same" if labels is None else labels[0]
     left, right = _rows(table, queries, item_id, audits)
     sides: Any = [[*map(as_text, table[side])] for side in ("left", "right")]
     if item_id is None:  # row positions are numbers, and so are labels
