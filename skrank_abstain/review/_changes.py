@@ -1,10 +1,8 @@
 """What changed between two rankings, and because of what."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import chain, permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +12,6 @@ from skrank_abstain.pairs import SHOWN, Table, html_of_rows, plain
 from skrank_abstain.review._answers import Answers, as_text
 from skrank_abstain.review._choosing import UNTOLD, pair_number
 from skrank_abstain.review._posterior import Posterior
-
-if TYPE_CHECKING:
-    from skrank_abstain.review._review import Review
 
 #: Items that a terminal shows.
 _LINES = 50
@@ -110,8 +105,10 @@ class Changes(Table):
         return first
 
 
-def compare(before: Review, after: Review, earlier: int, query: int) -> list[Any]:
-    """Return the columns of `Changes` about a query, ``earlier`` in ``before``.
+def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
+    """Return what two reviews differ in about a query, as columns of `Changes`.
+
+    The query has the number ``earlier`` in the review ``before``.
 
     Empty if no item changed and no answer is new.
     """
@@ -195,7 +192,7 @@ def _heard(
 
 
 def _carriers(
-    review: Review, query: int, fresh: Any, rise: FloatArray
+    review: Any, query: int, fresh: Any, rise: FloatArray
 ) -> tuple[list[Any], Any]:
     """Return new answers, and which of them carries most of the rise of each item.
 
