@@ -108,9 +108,8 @@ class Changes(Table):
 def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
     """Return what two reviews differ in about a query, as columns of `Changes`.
 
-    The query has the number ``earlier`` in the review ``before``.
-
-    Empty if no item changed and no answer is new.
+    The query is number ``earlier`` in the review ``before``. Empty if no item changed
+    and no answer is new.
     """
     now, old = after.items.queries.rows(query), before.items.queries.rows(earlier)
     at = {as_text(name): k for k, name in enumerate(after._ids[now])}
@@ -123,7 +122,7 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
     lists = (before, earlier, old, rows), (after, query, now, np.arange(now.size))
     for k, (review, number, items, to) in enumerate(lists):
         bounds[k, to], value[k, to] = review._bounds[items], review.items.value[items]
-        gain[k, to] = review._posterior(number).expected_gain
+        gain[k, to] = review._gain[1][items]
         part = slice(*review._pair_starts[number : number + 2])
         left, right = to[np.stack(np.triu_indices(items.size, 1))]
         orders[k, left, right] = review.decisions.label[part]
@@ -142,7 +141,8 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
     if not changed.any() and not fresh:
         return []
     moved = stays & ~np.isclose(value[0], value[1], rtol=1e-6, atol=0)
-    names = [f"item {name}" if after.item_id is None else name for name in at]
+    item_id = np.concatenate([after._ids[now], before._ids[old[gone]]])
+    names = [f"item {name}" if after.item_id is None else name for name in item_id]
     pairs, most = _carriers(after, query, fresh, rise)
     own: list[list[str]] = [[] for _ in names]
     for i in sorted({i for pair in pairs for i in pair[:2]}):
@@ -170,10 +170,9 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
         texts[i] += f"; orders reopened: {n_lost[i]}" * bool(n_lost[i])
     _add_disputes(texts, pairs, names)
     shown = np.lexsort((start, place, place == 0))
-    item_id = np.concatenate([after._ids[now], before._ids[old[gone]]])[shown]
     qid = after.items.queries.values[[query] * len(at)]
     columns = [column[shown] for kind in (2, 0, 1) for column in bounds[:, :, kind]]
-    return [qid, item_id, *columns, np.array(texts, dtype=object)[shown]]
+    return [qid, item_id[shown], *columns, np.array(texts, dtype=object)[shown]]
 
 
 def _heard(
