@@ -74,6 +74,14 @@ def test_ci_tests_the_oldest_versions_that_are_declared():
     assert set(text.splitlines()[1:]) == set(map("==".join, declared))
 
 
+def test_the_readmes_install_brings_what_its_table_writes():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert '.to_tasks("questions.xlsx")' in readme
+    assert ".[examples]" in readme_commands()[0]
+    (own, *_) = PYPROJECT["project"]["optional-dependencies"]["examples"]
+    assert "excel" in re.split(r"[\[\],]", own)
+
+
 def test_import_needs_no_booster_no_engine_and_no_plotting_library():
     code = (
         "import sys, skrank_abstain\n"

@@ -783,9 +783,9 @@ feature_names_in_
             name an order. Rates that are not given are estimated; reviewers who have
             not answered may have one.
         gold : frame, mapping of columns or list of mappings, default=None
-            Answers that are known to be right, as ``answers`` without reviewer and
-            time; reviewers are measured by them. Contradictions number their rows after
-            those of ``answers``.
+            Answers that are known to be right, as ``answers``, whoever gave them;
+            reviewers are measured by them. Contradictions number their rows after those
+            of ``answers``.
         labels : sequence of two or three values, default=None
             The labels for (right, left) or (right, tie, left) preferred, such as
             ``(-1, 0, 1)``: numbers, 0 among them, do not say what they mean before all

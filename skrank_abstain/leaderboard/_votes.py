@@ -33,7 +33,7 @@ from skrank_abstain.pairs import (
     read_winners,
     warn_of_unread,
 )
-from skrank_abstain.review import OF_THE_MODEL
+from skrank_abstain.review import OF_THE_MODEL, settle_pages
 
 #: Needed columns, and their names in questions and in arenas.
 _NEEDED = {
@@ -483,6 +483,12 @@ def _open(votes: Any) -> dict[str, list[Any]]:
         )
     if not columns["label"]:
         raise ValueError("votes must have at least one row, got none.")
+    if "answer_id" in columns:
+        last, back = settle_pages(columns)
+        ones = [1.0] * last.size
+        columns["weight"] = (last & ~back) * np.array(columns.get("weight", ones))
+        for row in np.flatnonzero(back):
+            columns["label"][row] = "tie"
     return columns
 
 

@@ -1,6 +1,11 @@
 """Review: answers of people in, questions and a better ranking out."""
 
-from skrank_abstain.review._answers import OF_THE_MODEL, pair_id, take_answers
+from skrank_abstain.review._answers import (
+    OF_THE_MODEL,
+    pair_id,
+    settle_pages,
+    take_answers,
+)
 from skrank_abstain.review._changes import Changes
 from skrank_abstain.review._choosing import QuestionObjective
 from skrank_abstain.review._curve import review_curve

@@ -42,7 +42,9 @@ _NEEDED = ("left", "right", "label")
 #: Columns of decisions and questions, whose label is the model's.
 OF_THE_MODEL = ("risk", "accepted", "p_left", "value")
 #: Columns of answers.
-BESIDE = ("reviewer", "time", "probability", "pair_id")
+BESIDE = ("reviewer", "time", "probability", "pair_id", "answer_id")
+#: Label of an answer that was taken back on a page.
+TAKEN_BACK = "skip"
 ANSWER_COLUMNS = ("qid", *_NEEDED, *BESIDE, "left_id", "right_id")
 
 
@@ -92,6 +94,34 @@ def pairs_by_id(queries: dict[str, dict[str, int]]) -> dict[str, tuple[int, int]
             name, left, right = pair_id(qid, one, other)
             found[name] = items[left], items[right]
     return found
+
+
+def settle_pages(table: dict[str, list[Any]]) -> tuple[BoolArray, BoolArray]:
+    """Give the answers of one opened page one reviewer, and say which of them count.
+
+    A page saves all its answers every time, and each keeps its ``answer_id``: that of
+    the page and of who answers, and the number of the question. The reviewer is the
+    first who is named. Rows without an id stay as they are.
+
+    Returns
+    -------
+    last : ndarray of shape (n_answers,), bool
+        False where a later row has the same id.
+    back : ndarray of shape (n_answers,), bool
+        Answers that were taken back.
+    """
+    n = len(table["label"])
+    ids, times = (table.get(name, [None] * n) for name in ("answer_id", "time"))
+    ours = [row for row in range(n) if not is_blank(ids[row])]
+    who: dict[str, Any] = {}
+    for row in ours if "reviewer" in table else ():
+        page = str(ids[row]).rpartition(" ")[0]
+        table["reviewer"][row] = who.setdefault(page, table["reviewer"][row])
+    newest = {ids[row]: row for row in sorted(ours, key=lambda row: str(times[row]))}
+    last, back = np.zeros((2, n), dtype=np.bool_)
+    last[:] = [newest.get(ids[row], row) == row for row in range(n)]
+    back[ours] = [table["label"][row] == TAKEN_BACK for row in ours]
+    return last, back
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,12 +188,13 @@ def _join_gold(
     table: dict[str, list[Any]], right: dict[str, list[Any]]
 ) -> dict[str, list[Any]]:
     """Return one table of answers, the rows of gold last, with `GOLD` as reviewer."""
-    if "reviewer" in right:
-        raise ValueError("gold must have no column reviewer: its answers are right.")
     n, n_gold = len(table["label"]), len(right["label"])
     table.setdefault("reviewer", [_ANYONE] * n)
     right["reviewer"] = [GOLD] * n_gold
     right.pop("time", None)
+    ids = right.pop("answer_id", [None] * n_gold)
+    # A page that gave answers, too, has two reviewers.
+    right["answer_id"] = [each if is_blank(each) else f"{GOLD} {each}" for each in ids]
     return {
         name: table.get(name, [None] * n) + right.get(name, [None] * n_gold)
         for name in dict.fromkeys([*table, *right])
@@ -194,7 +225,7 @@ def take_answers(
     labels : None or sequence of two or three values, default=None
         The labels for (right, left) or (right, tie, left) preferred.
     gold : None or table, default=None
-        Answers that are known to be right, as ``answers`` without reviewers.
+        Answers that are known to be right, as ``answers``, whoever gave them.
     audits : bool, default=False
         Whether the items are those of open questions of audits, for the warning.
 
@@ -226,16 +257,20 @@ def take_answers(
         table = _join_gold(
             table, _columns(gold, by_name=item_id is not None, name="gold")
         )
+    last, back = settle_pages(table)
+    column = [*table["label"]]
+    for gone in np.flatnonzero(back):  # any label: it does not count
+        column[gone] = "same" if labels is None else labels[0]
     left, right = _rows(table, queries, item_id, audits)
     sides: Any = [[*map(as_text, table[side])] for side in ("left", "right")]
     if item_id is None:  # row positions are numbers, and so are labels
         sides = [[None] * left.size] * 2
-    label = _labels(table["label"], labels, sides)
+    label = _labels(column, labels, sides)
     n = label.size
     names = _known(table.get("reviewer", [_ANYONE] * n), "reviewer")
     moments = read_times(table.get("time", [None] * n), "answers", blank=True)
     stated = _stated(table.get("probability", [None] * n))
-    about = np.flatnonzero(left >= 0)  # a query of X
+    about = np.flatnonzero((left >= 0) & last & ~back)  # about X
     left, right, label = left[about], right[about], label[about]
     position = np.argsort(queries.order) - queries.offsets[queries.codes]
     query, left, right = queries.codes[left], position[left], position[right]

@@ -1,14 +1,16 @@
-"""What answers changed in a ranking, and because of which answer."""
+"""What changed between two rankings, and because of what."""
 
 from dataclasses import dataclass
+from itertools import chain, permutations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels import IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain.pairs import SHOWN, Table, html_of_rows, plain
-from skrank_abstain.review._choosing import UNTOLD
+from skrank_abstain.review._answers import Answers, as_text
+from skrank_abstain.review._choosing import UNTOLD, pair_number
 from skrank_abstain.review._posterior import Posterior
 
 #: Items that a terminal shows.
@@ -25,28 +27,32 @@ _DECIDED = ", and answers about other pairs decide: "
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Changes(Table):
-    """Items of the queries with answers: where they stand without these, and with them.
+    """Items of the queries that changed: where they stood, and where they stand.
 
-    Queries come in order of first appearance, and the items of a query by their places
-    after the answers. ``to_frame`` and ``to_dicts`` have the columns below; ``print``
-    shows the first fifty items.
+    Queries come in order of first appearance, and the items of a query by their new
+    places; those that left the list come last. ``to_frame`` and ``to_dicts`` have the
+    columns below; ``print`` shows the first fifty items.
 
     Attributes
     ----------
     qid, item_id : ndarray of shape (n_items,)
         As in `Ranking`.
     old_place, place : ndarray of shape (n_items,), int64
-        Places without the answers and with them, 1 is the top of the query.
+        Places before and now, 1 is the top of the query; 0 where an item was not, or is
+        not, on the list.
     old_best, best, old_worst, worst : ndarray of shape (n_items,), int64
-        Ranks that decided pairs leave open, without the answers and with them.
+        Ranks that decided pairs leave open, before and now; 0 likewise.
     because : ndarray of shape (n_items,), object
         A sentence about each item that changed, "" for the others. For an item that
-        people were asked about it names the answer without which least is left of the
-        change of its expected gain; says how P(top n grades), to have one of the n best
-        grades, changed, for the n where it changed most; and counts the orders with it
-        that were decided before and are open now, or turned around. Any other item, and
-        one that moved against its own gain, changed because of another that people were
-        asked about: which passed it, or changed most. A sentence about an item of a
+        new answers are about it names the one without which least is left of the
+        change of its expected gain. It says if its data changed (what the model
+        compares moved) and which answers about it no longer count, as if taken back;
+        how P(top n grades), to have one of the n best grades, changed, for the n where
+        it changed most; and counts the orders with it that were decided before and are
+        open now, or turned around. Any other item, and one that moved against its own
+        gain, changed because of another: which passed it, or changed most. Where there
+        is none, answers count for more or less than before, as where answers of other
+        queries say more of a reviewer. A sentence about an item of a newly answered
         pair that people disagree about, if answers about other pairs decide it, too.
 
     Examples
@@ -99,70 +105,145 @@ class Changes(Table):
         return first
 
 
-def reasons(
-    beliefs: tuple[Posterior, Posterior],
-    said: IntArray,
-    told: NDArray[np.int8],
-    bounds: IntArray,
-    n_lost: IntArray,
-    names: Any,
-) -> list[str]:
-    """Return a sentence about each item of a query that changed, "" for the others.
+def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
+    """Return what two reviews differ in about a query, as columns of `Changes`.
 
-    Parameters
-    ----------
-    beliefs : tuple of two Posterior
-        Before and after the answers.
-    said : ndarray of shape (n_answered,), int64
-        What people say of each answered pair; `UNTOLD` where they disagree.
-    told : ndarray of shape (n_answered,), int8
-        The same with what follows from other answers.
-    bounds : ndarray of shape (n_items, 6), int64
-        Best and worst rank and place, before and after.
-    n_lost : ndarray of shape (n_items,), int64
-        Orders with each item that were decided before, and are so no more.
-    names : sequence of length n_items
+    The query is number ``earlier`` in the review ``before``. Empty if no item changed
+    and no answer is new.
     """
-    before, after = beliefs
-    left, right, likelihood, *_ = after.answered
-    rise = after.expected_gain - before.expected_gain
-    carried = []
-    for kept in ~np.eye(left.size, dtype=bool):
-        rest = left[kept], right[kept], likelihood[kept], after.most_nodes
-        less = Posterior.of(after.prior, *rest)
-        carried.append((after.expected_gain - less.expected_gain) * np.sign(rise))
-    most = np.argmax(carried, axis=0)
-    asked = np.unique([left, right])
-    asked = asked[np.argsort(-np.abs(rise[asked]), kind="stable")]
-    pairs = [
-        (one, other, [UNTOLD, label] if own == UNTOLD != label else [label])
-        for one, other, own, label in np.transpose([left, right, said, told]).tolist()
-    ]
-    texts = []
-    for i, (*old, start, best, worst, place) in enumerate(bounds.tolist()):
-        text, named = "", None
-        if n_lost[i] or [*old, start] != [best, worst, place]:
-            text = f"{_way(start, place)}: "
-            # Who gained fell only because another passed it, and the other way round.
-            if i in asked and (place - start) * rise[i] <= 0:
-                named = pairs[most[i]]
-                text += _answer(i, named, names)
-                text += _grades(before.grade_proba[i], after.grade_proba[i])
-            else:
-                others = asked[asked != i]
-                above = bounds[others][:, [2, 5]] < bounds[i, [2, 5]]
-                j = others[np.argmax(above[:, 0] != above[:, 1])]
-                text += f"because of {names[j]} ({_way(*bounds[j, [2, 5]])})"
-            if n_lost[i]:
-                text += f"; orders reopened: {n_lost[i]}"
-        for pair in pairs:
-            if pair is not named and i in pair[:2] and len(pair[2]) > 1:
-                text += "; " * bool(text) + _answer(i, pair, names)
-        texts.append(text)
-    return texts
+    now, old = after.items.queries.rows(query), before.items.queries.rows(earlier)
+    at = {as_text(name): k for k, name in enumerate(after._ids[now])}
+    known = [as_text(name) for name in before._ids[old]]
+    gone = [k for k, name in enumerate(known) if name not in at]
+    rows = np.array([at.setdefault(name, len(at)) for name in known])
+    bounds = np.zeros((2, len(at), 3), dtype=np.int64)
+    orders, value, gain = np.zeros((2, len(at), len(at))), *np.zeros((2, 2, len(at)))
+    heard: list[dict[frozenset[int], set[Any]]] = []
+    lists = (before, earlier, old, rows), (after, query, now, np.arange(now.size))
+    for k, (review, number, items, to) in enumerate(lists):
+        bounds[k, to], value[k, to] = review._bounds[items], review.items.value[items]
+        gain[k, to] = review._gain[1][items]
+        part = slice(*review._pair_starts[number : number + 2])
+        left, right = to[np.stack(np.triu_indices(items.size, 1))]
+        orders[k, left, right] = review.decisions.label[part]
+        orders[k, left, right] *= review.decisions.accepted[part]
+        heard.append(_heard(review.answers, number, to))
+    orders -= orders.transpose(0, 2, 1)
+    (start, place), rise = bounds[:, :, 2], gain[1] - gain[0]
+    stays = (start > 0) & (place > 0)
+    lost = (orders[0] != 0) & (orders[0] != orders[1]) & stays & stays[:, None]
+    n_lost = lost.sum(axis=1)
+    changed = (bounds[0] != bounds[1]).any(axis=1) | (n_lost > 0)
+    fresh, withdrawn = (
+        {pair for pair in one if one[pair] - other.get(pair, set())}
+        for one, other in permutations(heard[::-1])
+    )
+    if not changed.any() and not fresh:
+        return []
+    moved = stays & ~np.isclose(value[0], value[1], rtol=1e-6, atol=0)
+    item_id = np.concatenate([after._ids[now], before._ids[old[gone]]])
+    names = [f"item {name}" if after.item_id is None else name for name in item_id]
+    pairs, most = _carriers(after, query, fresh, rise)
+    own: list[list[str]] = [[] for _ in names]
+    for i in sorted({i for pair in pairs for i in pair[:2]}):
+        own[i].append(_answer(i, pairs[most[i]], names))
+    for i in np.flatnonzero(moved):
+        own[i].append("its data changed")
+    for i, j in sorted(chain(*map(permutations, withdrawn - fresh))):
+        own[i].append(f"an answer about {names[j]} and it no longer counts")
+    order = np.argsort(-np.abs(rise), kind="stable")
+    touched = order[[bool(own[i]) or not stays[i] for i in order]]
+    ways = [_way(*each) for each in bounds[:, :, 2].T.tolist()]
+    texts = [""] * len(at)
+    for i in np.flatnonzero(changed).tolist():
+        j = _culprit(i, bounds[:, :, 2], touched)
+        text = "answers count for more or less than before"
+        # Who gained fell only because another passed it, and the other way round.
+        if own[i] and ((place[i] - start[i]) * rise[i] <= 0 or j < 0) and stays[i]:
+            first = before._posterior(earlier).grade_proba[rows == i][0]
+            text = "; ".join(own[i])
+            text += _grades(first, after._posterior(query).grade_proba[i])
+        elif j >= 0:
+            of_data = "its data changed, " if moved[j] else ""
+            text = f"because of {names[j]} ({of_data}{ways[j]})"
+        texts[i] = f"{ways[i]}: {text}" if stays[i] else ways[i]
+        texts[i] += f"; orders reopened: {n_lost[i]}" * bool(n_lost[i])
+    _add_disputes(texts, pairs, names)
+    shown = np.lexsort((start, place, place == 0))
+    qid = after.items.queries.values[[query] * len(at)]
+    columns = [column[shown] for kind in (2, 0, 1) for column in bounds[:, :, kind]]
+    return [qid, item_id[shown], *columns, np.array(texts, dtype=object)[shown]]
+
+
+def _heard(
+    answers: Answers, query: int, to: IntArray
+) -> dict[frozenset[int], set[Any]]:
+    """Return the winner, or None, and the reviewer of each answer, by the pair."""
+    heard: dict[frozenset[int], set[Any]] = {}
+    for row in np.flatnonzero(answers.query == query):
+        pair = to[[answers.left[row], answers.right[row]]].tolist()
+        said = (
+            (None, *pair)[answers.label[row]],
+            answers.reviewers[answers.reviewer[row]],
+        )
+        heard.setdefault(frozenset(pair), set()).add(said)
+    return heard
+
+
+def _carriers(
+    review: Any, query: int, fresh: Any, rise: FloatArray
+) -> tuple[list[Any], Any]:
+    """Return new answers, and which of them carries most of the rise of each item.
+
+    An answer is the positions of its two items, and what is said of them.
+    """
+    belief, pairs, carried = review._posterior(query), [], []
+    left, right, likelihood, *_ = belief.answered
+    answers, start = review.answers, review._pair_starts[query]
+    told = review._people[0][start + pair_number(left, right, belief.n_items)].tolist()
+    said = review._said[answers.query[answers.pair_start[:-1]] == query].tolist()
+    table = zip(left.tolist(), right.tolist(), said, told, strict=True)
+    for k, (i, j, own, label) in enumerate(table):
+        if {i, j} in fresh:
+            pairs.append((i, j, [UNTOLD, label] if own == UNTOLD != label else [label]))
+            kept = np.arange(left.size) != k
+            rest = left[kept], right[kept], likelihood[kept], belief.most_nodes
+            fall = (
+                belief.expected_gain - Posterior.of(belief.prior, *rest).expected_gain
+            )
+            carried.append(fall * np.sign(rise[: fall.size]))
+    return pairs, np.argmax(carried, axis=0) if pairs else ()
+
+
+def _culprit(i: int, places: IntArray, touched: IntArray) -> int:
+    """Return which other item one changed because of; -1 for none.
+
+    The first of those that passed it the way that it moved, or else the first.
+    """
+    others = touched[touched != i]
+    rank = np.where(places == 0, np.inf, places)
+    above = rank[:, others] < rank[:, [i]]
+    passed = above[0].astype(int) - above[1]
+    if places[0, i] == places[1, i]:
+        passed = np.abs(passed)
+    elif places[0, i] < places[1, i]:
+        passed = -passed
+    return int(others[passed.argmax()]) if others.size else -1
+
+
+def _add_disputes(texts: list[str], pairs: list[Any], names: list[str]) -> None:
+    """Tell of pairs that people disagree about, if other answers decide them."""
+    for pair in pairs:
+        for i in pair[:2] if len(pair[2]) > 1 else ():
+            if (text := _answer(i, pair, names)) not in texts[i]:
+                texts[i] += "; " * bool(texts[i]) + text
 
 
 def _way(start: int, place: int) -> str:
+    if not start:
+        return "new on the list"
+    if not place:
+        return "left the list"
     return f"{start} to {place}" if start != place else f"stays {place}"
 
 
@@ -176,7 +257,7 @@ def _answer(i: int, pair: Any, names: Any) -> str:
     return _DECIDED.join(said)
 
 
-def _grades(before: Any, after: Any) -> str:
+def _grades(before: FloatArray, after: FloatArray) -> str:
     """Say how the distribution of the grade changed, at the grade where it did most."""
     old, new = (np.cumsum(proba[::-1])[::-1] for proba in (before, after))
     k = int(np.abs(new - old).argmax())

@@ -13,7 +13,7 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from io import BytesIO, StringIO
-from itertools import islice
+from itertools import chain, compress, islice
 from math import isinf
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,14 @@ from skrank_abstain._saving import write_file
 from skrank_abstain._validation import check_choice, is_blank, is_missing, listed
 from skrank_abstain._warnings import require
 from skrank_abstain.pairs import PairDecisions, read_columns
-from skrank_abstain.review._answers import BESIDE, as_text, is_pair_id, pair_id
+from skrank_abstain.review._answers import (
+    BESIDE,
+    TAKEN_BACK,
+    as_text,
+    is_pair_id,
+    pair_id,
+    settle_pages,
+)
 
 _SIDES = ("left", "right")
 #: Columns of a task; items have their names, or their rows of X.
@@ -36,7 +43,7 @@ _TASK = ("pair_id", "qid", "left_id", "right_id")
 _READ = (*_TASK, "left", "right", "label", "reviewer", "time")
 #: Columns by which a table of questions may name the pairs.
 _NAMED = ("pair_id", "left_id", "right_id")
-_NO_ANSWER, _SAID = ("", "skip", None), ("left", "right", "same", "tie")
+_SAID = ("left", "right", "same", "tie")
 _FORMATS = {".csv": "csv", ".xlsx": "xlsx", ".jsonl": "jsonl", ".json": "label_studio"}
 _WORKBOOKS = (".xlsm", ".xls", ".ods", ".numbers")
 #: What parsers raise where a file is damaged, or something else.
@@ -484,12 +491,14 @@ def read_answers(
     -------
     answers : list of dict
         A table for ``ranker.review(answers=...)``: ``qid``, ``left``, ``right``,
-        ``label``, and ``reviewer``, ``time`` and the ``pair_id`` of a task in the rows
-        that have them; no ``qid`` if no row has one. Tasks that were skipped or have no
-        label are left out. With several files, one without reviewers is by a reviewer
-        who is called as the file, without its ending. Of the answers to one question of
-        a page, saved in several files by one person, the last counts; one that
-        was taken back does not.
+        ``label``, ``reviewer``, and ``time``, the ``pair_id`` of a task and the
+        ``answer_id`` of a page in the rows that have them; no ``qid`` if no row has
+        one. Tasks that were skipped or have no label are left out. A row without a
+        reviewer is by the one that its file names; where it names none or several, by
+        one who is called as the file, without its ending. Of the answers to one
+        question of an opened page the last counts, by one reviewer, in however many
+        files it is saved. One that was taken back has the label "skip", and takes back
+        others with its ``answer_id``, also in a table of two calls that were joined.
 
     Raises
     ------
@@ -504,41 +513,35 @@ def read_answers(
     >>> import tempfile
     >>> from pathlib import Path
     >>> from skrank_abstain.review import read_answers
-    >>> table = "qid,left_id,right_id,label\nmonday,Ann,Bo,left\nmonday,Bo,Cy,\n"
+    >>> table = "qid,left_id,right_id,label\nmon,Di,Bo,left\nmon,Bo,Cy,\n"
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "answers.csv")
+    ...     path = Path(folder, "ann.csv")
     ...     _ = path.write_text(table)
     ...     read_answers(path)
-    [{'qid': 'monday', 'left': 'Ann', 'right': 'Bo', 'label': 'left'}]
+    [{'reviewer': 'ann', 'qid': 'mon', 'left': 'Di', 'right': 'Bo', 'label': 'left'}]
     """
-    given = [[each] if isinstance(each, str | os.PathLike) else each for each in path]
-    files = [file for several in given for file in several]
+    given = ([each] if isinstance(each, str | os.PathLike) else each for each in path)
+    files = [*chain(*given)]
+    if not files:
+        raise ValueError("path must name at least one file, got none.")
     answers: list[dict[str, Any]] = []
     unnamed: dict[str, Any] = {}
     for file in files:
-        new = _answers_of(file)
-        if len(files) > 1 and not any("reviewer" in answer for answer in new):
-            name = Path(file).stem
-            if unnamed.setdefault(name, file) != file:
-                raise ValueError(
-                    f"path must tell reviewers apart, got {os.fspath(unnamed[name])!r} "
-                    f"and {os.fspath(file)!r} without names: rename a file."
-                )
-            new = [answer | {"reviewer": name} for answer in new]
-        answers += new
-    if not files:
-        raise ValueError("path must name at least one file, got none.")
-    without = [k for k, answer in enumerate(answers) if "reviewer" not in answer]
-    if 0 < len(without) < len(answers):
-        raise ValueError(
-            "reviewer must be named in all answers or in none, got none in answer "
-            f"{without[0]} and {len(without)} such answers in all."
-        )
-    # A page saves all its answers every time; some were changed or taken back since.
-    by_time = sorted(answers, key=lambda answer: str(answer.get("time")))
-    last = {one["answer_id"]: one for one in by_time if "answer_id" in one}
-    newest = [one for one in answers if last.get(one.pop("answer_id", 0), one) is one]
-    return [one for one in newest if one["label"] != "skip"]
+        new, name = _answers_of(file), Path(file).stem
+        named = {answer["reviewer"] for answer in new if "reviewer" in answer}
+        if new and not named and unnamed.setdefault(name, file) != file:
+            raise ValueError(
+                f"path must tell reviewers apart, got {os.fspath(unnamed[name])!r} "
+                f"and {os.fspath(file)!r} without names: rename a file."
+            )
+        # Who wrote a name once filled in the whole file.
+        who = {"reviewer": named.pop() if len(named) == 1 else name}
+        answers += [who | answer for answer in new]
+    table = {"label": [], "reviewer": []} | read_columns(answers, "answers")
+    last, _ = settle_pages(table)
+    for answer, who in zip(answers, table["reviewer"], strict=True):
+        answer["reviewer"] = who
+    return [*compress(answers, last)]
 
 
 def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -562,7 +565,7 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     # The table of one query may leave it out.
     named = any(row.get("qid") not in (None, "") for row in rows)
     for number, row in enumerate(rows):
-        if row.get("label") in _NO_ANSWER:
+        if is_blank(row.get("label")) or row["label"] == TAKEN_BACK:
             # Columns of a task are about an item, whose feature may say "left".
             beside = {n: v for n, v in row.items() if not str(n).startswith(_SIDES)}
             if moved := [name for name, said in beside.items() if said in _SAID]:
@@ -570,7 +573,7 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                     f"{os.fspath(path)!r} must have answers in column label, got "
                     f"{row[moved[0]]!r} in {moved[0]!r} of entry {number}: rename it."
                 )
-            if row.get("label") != "skip" or not row.get("answer_id"):
+            if row.get("label") != TAKEN_BACK or not row.get("answer_id"):
                 continue
         sides = {s: row.get(f"{s}_id", row.get(s)) for s in ("left", "right")}
         qid = {"qid": row.get("qid")} if named else {}
@@ -581,9 +584,8 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                 f"{os.fspath(path)!r} must name {lacking[0]} in every answer, got none "
                 f"in entry {number} with {listed(row)}."
             )
-        cells = {name: row.get(name) for name in (*BESIDE, "answer_id")}
-        for name, cell in cells.items():
-            if not is_blank(cell):
+        for name in BESIDE:
+            if not is_blank(cell := row.get(name)):
                 answer[name] = cell.strip() if isinstance(cell, str) else cell
         answers.append(answer)
     return answers
@@ -612,7 +614,7 @@ def _text_of(path: str | os.PathLike[str]) -> str:
 
 def _openpyxl(path: str | os.PathLike[str]) -> Any:
     what = f"The workbook {os.fspath(path)!r}"
-    return require("openpyxl", what, "skrank-abstain[excel], or use a .csv")
+    return require("openpyxl", what, "openpyxl, or use a .csv, which needs nothing")
 
 
 def _csv_of_workbook(data: bytes, path: str | os.PathLike[str]) -> bytes:

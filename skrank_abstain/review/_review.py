@@ -14,6 +14,8 @@ from skrank_abstain._validation import (
     check_choice,
     check_positive_int,
     check_real,
+    listed,
+    shown,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import (
@@ -27,8 +29,8 @@ from skrank_abstain.pairs import (
     enumerate_pairs,
     html_of_rows,
 )
-from skrank_abstain.review._answers import GOLD, Answers, take_answers
-from skrank_abstain.review._changes import Changes, reasons
+from skrank_abstain.review._answers import GOLD, Answers, as_text, take_answers
+from skrank_abstain.review._changes import Changes, compare
 from skrank_abstain.review._choosing import (
     FEWER,
     UNTOLD,
@@ -368,8 +370,7 @@ class Review:
         value, (query, i, j) = rows[:, 1], rows[:, [0, 2, 3]].T.astype(np.int64)
         first = queries.offsets[query]
         left, right = queries.order[first + i], queries.order[first + j]
-        before = np.append(0, np.cumsum(queries.pair_counts))[query]
-        number = before + pair_number(i, j, queries.sizes[query])
+        number = self._pair_starts[query] + pair_number(i, j, queries.sizes[query])
         decided = self._decide(left, right, number)
         return Questions(**vars(decided), value=value, index=self.index)
 
@@ -421,12 +422,12 @@ class Review:
             the answers, the mean of 2^grade - 1. Places follow the decided orders, then
             the expected gain, then the value that the model compares.
         """
-        queries, names = self.items.queries, self.item_id
+        queries = self.items.queries
         best, worst, place = self._bounds.T
         rows: IntArray = np.lexsort((place, queries.codes))
         return Ranking(
             qid=queries.values[queries.codes[rows]],
-            item_id=rows if names is None else names[rows],
+            item_id=self._ids[rows],
             place=place[rows],
             score=self._gain[1][rows],
             best=best[rows],
@@ -434,47 +435,79 @@ class Review:
             n_same=np.bincount(self._people[1])[self._people[1]][rows],
         )
 
-    def changes(self) -> Changes:
-        """Return what the answers changed in the ranking, and because of which answer.
+    def changes(self, since: Self | None = None) -> Changes:
+        """Return what changed in the ranking since another moment, and why.
 
-        Both lists are of the items of this review, without its answers and with them.
-        Two moments, between which measurements or items changed, compare as the
-        ``ranking().to_frame()`` of two reviews, merged by item_id.
+        Parameters
+        ----------
+        since : Review, default=None
+            An earlier review by the same ranker, of other answers, other measurements,
+            other items, or all of it. None: this review without its answers.
 
         Returns
         -------
         changes : Changes
-            The whole lists of all queries with answers, by the places after them.
+            The whole lists of the queries where an answer is new or anything changed,
+            of those that share items with ``since``. They match by ``qid``, or alone
+            where each review has one query and names its items, as the lists of two
+            days; items match by ``item_id``, compared as text, or without names by row.
+
+        Raises
+        ------
+        ValueError
+            If ``since`` is no review of this ranker at this threshold, shares no item,
+            or has other rows and no names.
 
         Notes
         -----
-        Leaves out one answered pair after the other: O(n_answered) posteriors of each
-        query, about a millisecond for twenty items.
+        Leaves out one newly answered pair after the other: O(n_answered) posteriors of
+        each query, about a millisecond for twenty items.
         """
-        queries, names = self.items.queries, self.item_id
-        before = self.of(self.items, self.calibration, self.region, None, None)
-        bounds = np.concatenate([before._bounds, self._bounds], axis=1)
-        old, new = before.decisions, self.decisions
-        lost = old.decided_order & ~(new.accepted & (new.label == old.label))
-        ends = np.append(old.left[lost], old.right[lost])
-        n_lost = np.bincount(ends, minlength=queries.n_items)
-        because = np.full(queries.n_items, "", dtype=object)
-        starts = np.append(0, np.cumsum(queries.pair_counts))
-        for query, left, right, said in _by_query(self.answers, self._said):
-            own = queries.rows(query)
-            told = self._people[0][starts[query] + pair_number(left, right, own.size)]
-            named = [f"item {row}" for row in own] if names is None else names[own]
-            beliefs = before._posterior(query), self._posterior(query)
-            labels = said, told
-            because[own] = reasons(beliefs, *labels, bounds[own], n_lost[own], named)
-        rows = np.lexsort((bounds[:, 5], queries.codes))
-        rows = rows[np.isin(queries.codes[rows], self.answers.query)]
-        columns = (
-            queries.values[queries.codes[rows]],
-            rows if names is None else names[rows],
+        before = since
+        if before is None:
+            scored = self.items, self.calibration, self.region
+            before = self.of(*scored, None, None, item_id=self.item_id, id_=self.id_)
+        parts = [compare(before, self, *pair) for pair in self._matched(before)]
+        none = [*np.empty((6, 0), dtype=np.int64), np.empty(0, dtype=object)]
+        nothing = [self.items.queries.values[:0], self._ids[:0], *none]
+        every = zip(nothing, *filter(None, parts), strict=True)
+        return Changes(*map(np.concatenate, every))
+
+    def _matched(self, since: Any) -> list[tuple[int, int]]:
+        """Return the queries in which two reviews share items, there and here."""
+        same = isinstance(since, Review) and since.id_ == self.id_
+        if not same or since.region.risk != self.region.risk:
+            raise ValueError(
+                "since must be an earlier review by this ranker, at this threshold, "
+                f"got {shown(since)}: keep what review() returned, or review the "
+                "earlier data and answers again."
+            )
+        by_row = self.item_id is None or since.item_id is None
+        both = since.items.queries, self.items.queries
+        # The lists of two days have other names, and are one query each.
+        alone = not by_row and all(each.n_queries == 1 for each in both)
+        theirs, ours = (
+            {
+                (alone or as_text(each.values[code]), as_text(name)): code
+                for code, name in zip(each.codes.tolist(), names, strict=True)
+            }
+            for each, names in zip(both, (since._ids, self._ids), strict=True)
         )
-        places = bounds[rows][:, [2, 5, 0, 3, 1, 4]].T
-        return Changes(*(*columns, *places, because[rows]))
+        found = {(theirs[name], ours[name]) for name in ours if name in theirs}
+        if not found or (by_row and ours.keys() != theirs.keys()):
+            raise ValueError(
+                "since must share items with this review, by qid and item_id, or hold "
+                "the same rows without names, got other ones: pass item_id= and the "
+                f"same qid= to both. Queries: {listed(both[0].values)}, now "
+                f"{listed(both[1].values)}."
+            )
+        return sorted(found, key=lambda pair: pair[1])
+
+    @property
+    def _ids(self) -> NDArray[Any]:
+        """What the items are called in tables, shape (n_items,)."""
+        rows = np.arange(self.items.queries.n_items)
+        return rows if self.item_id is None else self.item_id
 
     def _by_reviewer(self, rates: FloatArray) -> dict[str, float]:
         return dict(zip(self.answers.reviewers, rates.tolist(), strict=True))
@@ -501,6 +534,11 @@ class Review:
         check_output_size(queries.n_pairs, 24, remedy=FEWER)
         parts = [self._posterior(q).pair_proba for q in range(queries.n_queries)]
         return np.concatenate([np.empty((0, 3)), *parts])
+
+    @cached_property
+    def _pair_starts(self) -> IntArray:
+        """Where the pairs of each query start, shape (n_queries + 1,)."""
+        return np.append(0, np.cumsum(self.items.queries.pair_counts))
 
     @cached_property
     def _bounds(self) -> IntArray:
@@ -533,7 +571,7 @@ class Review:
         each. A group is known by the first row in it.
         """
         queries = self.items.queries
-        starts = np.append(0, np.cumsum(queries.pair_counts))
+        starts = self._pair_starts
         told = np.full(queries.n_pairs, UNTOLD, dtype=np.int8)
         group = np.arange(queries.n_items)
         disputed = np.zeros(queries.n_pairs, dtype=bool)

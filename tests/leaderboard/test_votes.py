@@ -4,6 +4,7 @@ import datetime as dt
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skrank_abstain.leaderboard._votes import read_votes, split_votes
@@ -448,3 +449,20 @@ def test_one_vote_in_the_future_that_makes_others_old_warns():
     message = rf"got {worth:.3g} and 1 of 1000 with 60 for times up to 400: .* in the f"
     with pytest.warns(UserWarning, match=message):
         read_votes(votes | {"time": days}, half_life=half_life)
+
+
+def test_a_vote_that_a_page_saved_again_or_took_back_does_not_count():
+    """Rows stay where they are, so that others keep their numbers."""
+    first = [(0, "a", "b", "left"), (1, "b", "c", "left"), (2, "a", "c", "same")]
+    again = [(0, "a", "b", "right"), (1, "b", "c", "skip")]
+    rows = [
+        {"left": left, "right": right, "label": label, "reviewer": "Ann"}
+        | {"time": f"2026-11-25T10:00:0{n}Z", "answer_id": f"page Ann {number}"}
+        for n, (number, left, right, label) in enumerate([*first, *again])
+    ]
+    for table in (rows, pd.DataFrame(rows)):
+        votes = read_votes(table)
+        assert votes.weight.tolist() == [0, 0, 1, 1, 0]
+        assert votes.label[[2, 3]].tolist() == [0, -1]
+    turned = read_votes(rows[3:] + rows[:3])  # by time, not by row
+    assert turned.weight.tolist() == [1, 0, 0, 0, 1]

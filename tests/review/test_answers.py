@@ -469,3 +469,39 @@ def test_files_that_name_no_query_may_be_of_another_day():
         take_answers(table, group_queries(None, 2), np.array(["A", "B"]))
     named = group_queries("2026-11-25", 2)
     assert len(take_answers(table, named, np.array(["A", "B"]))) == 1
+
+
+def test_of_answers_that_a_page_saved_again_the_last_counts():
+    """However tables are joined, and under which name each file was read."""
+    said = [(0, "left", 1), (1, "left", 1), (2, "same", 1)]
+    again = [(0, "right", 2), (1, "skip", 2), (2, "same", 1)]
+    tables = [
+        pd.DataFrame(
+            {
+                **{side: TABLE[side][1:] for side in ("qid", "left", "right")},
+                "label": [label for _, label, _ in rows],
+                "time": [f"2026-11-25T10:00:0{second}Z" for *_, second in rows],
+                "reviewer": name,
+                "answer_id": [f"page x {number}" for number, *_ in rows],
+            }
+        )
+        for name, rows in (("answers", said), ("answers (1)", again))
+    ]
+    for order in (tables, tables[::-1]):
+        answers = take_answers(pd.concat(order), QUERIES, IDS)
+        # That about Di and Bo was taken back.
+        assert answers.reviewers == (order[0]["reviewer"][0],)
+        assert len(answers.changed) == 0
+        asked = columns(answers)[:, :4].tolist()
+        alone = take_answers(tables[1], QUERIES, IDS)
+        assert asked == columns(alone)[:, :4].tolist()
+        assert len(asked) == 2
+    # A label without an id of a page is no answer that was taken back.
+    with pytest.raises(ValueError, match=r"labels that are known, .*'skip'"):
+        take_answers([{**ROWS[0], "label": "skip"}], QUERIES, IDS)
+
+
+def test_answers_that_were_all_taken_back_are_none():
+    row = {**ROWS[0], "label": "skip", "answer_id": "page x 0"}
+    for labels in (None, (-1, 0, 1)):
+        assert len(take_answers([row], QUERIES, IDS, labels)) == 0

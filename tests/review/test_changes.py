@@ -168,3 +168,235 @@ def test_a_disputed_pair_that_other_answers_decide_is_said_to_be_one():
     # While nothing else decides it, people disagree and that is all.
     open_pair = RANKER.review(X[:12], answers=said[:2], item_id=names)
     assert not any("other pairs" in text for text in open_pair.changes().because)
+
+
+# ---- two moments
+
+
+def answer(left, right, label="left", reviewer="Ann"):
+    return {"left": left, "right": right, "label": label, "reviewer": reviewer}
+
+
+def reviewed(rows=range(12), said=(), move=None, names=NAMES, **options):
+    """Review some items; ``move`` adds to their scores."""
+    rows = list(rows)
+    scores = X[rows].copy()
+    for row, step in (move or {}).items():
+        scores[rows.index(row)] += step
+    return RANKER.review(scores, answers=list(said), item_id=names[rows], **options)
+
+
+def because(changes):
+    return dict(zip(changes.item_id.tolist(), changes.because.tolist(), strict=True))
+
+
+def chance(review, row, n):
+    """P(one of the n best grades), as it is printed."""
+    return f"{review._posterior(0).grade_proba[row, -n:].sum():.2f}".removeprefix("0")
+
+
+def order_of(review):
+    return review.ranking().item_id.tolist()
+
+
+MORNING = reviewed()
+FIRST = order_of(MORNING)
+
+
+def test_only_answers_that_the_morning_did_not_have_are_reasons():
+    early = [answer(FIRST[5], FIRST[4])]
+    late = [answer(FIRST[9], FIRST[0])]
+    morning, evening = reviewed(said=early), reviewed(said=early + late)
+    changes = evening.changes(morning)
+    for column, review in (("old_place", morning), ("place", evening)):
+        places = dict(zip(order_of(review), range(1, 13), strict=True))
+        assert getattr(changes, column).tolist() == [
+            places[name] for name in changes.item_id
+        ]
+    told = because(changes)
+    assert f"{FIRST[9]} was put above it; P(top " in told[FIRST[0]]
+    assert f"{FIRST[0]} was put below it; P(top " in told[FIRST[9]]
+    for name in FIRST[4:6]:
+        assert "was put" not in told[name]
+    assert f"{FIRST[5]} was put above it" in because(evening.changes())[FIRST[4]]
+    # An answer that was given again is as new as another one.
+    turned = reviewed(said=[answer(FIRST[5], FIRST[4], "right")]).changes(morning)
+    assert f"{FIRST[5]} was put below it" in because(turned)[FIRST[4]]
+
+
+def test_the_same_answers_again_change_nothing():
+    said = [answer(FIRST[9], FIRST[0]), answer(FIRST[3], FIRST[1], "same", "Bo")]
+    morning = reviewed(said=said)
+    assert len(morning.changes(morning)) == 0
+    # In another order of rows and answers, with ids as texts.
+    again = reviewed(range(11, -1, -1), said[::-1]).changes(morning)
+    assert len(again) == 0
+    assert again.qid.dtype == morning.items.queries.values.dtype
+    assert len(morning.changes()) == 12
+
+
+def test_without_answers_is_since_the_same_items_without_answers():
+    said = [answer(FIRST[9], FIRST[0]), answer(FIRST[3], FIRST[1], "same", "Bo")]
+    evening = reviewed(said=said)
+    assert evening.changes().to_dicts() == evening.changes(MORNING).to_dicts()
+
+
+def test_an_item_whose_data_changed_says_so():
+    low, row = FIRST[8], NAMES.tolist().index(FIRST[8])
+    evening = reviewed(move={row: 3.0})
+    place = order_of(evening).index(low) + 1
+    assert place < 9
+    changes = evening.changes(MORNING)
+    told = because(changes)
+    start = f"9 to {place}: its data changed; P(top "
+    assert told[low].startswith(start)
+    n = int(told[low][len(start)]) if told[low][len(start)].isdigit() else 1
+    was, now = chance(MORNING, row, n), chance(evening, row, n)
+    assert f"rose from {was} to {now}" in told[low]
+    reason = f"because of {low} (its data changed, 9 to {place})"
+    for name in FIRST[place - 1 : 8]:  # whom it passed
+        assert told[name].split(": ")[1].split(";")[0] == reason
+
+
+def test_new_data_and_a_new_answer_are_both_named():
+    low, row = FIRST[8], NAMES.tolist().index(FIRST[8])
+    evening = reviewed(said=[answer(low, FIRST[0])], move={row: 2.0})
+    text = because(evening.changes(MORNING))[low]
+    assert f": {FIRST[0]} was put below it; its data changed; P(top " in text
+
+
+def test_items_that_came_and_went():
+    gone, new = FIRST[0], FIRST[6]
+    rows = range(12)
+    before = reviewed([k for k in rows if NAMES[k] != new])
+    after = reviewed([k for k in rows if NAMES[k] != gone])
+    changes = after.changes(before)
+    rows = {row["item_id"]: row for row in changes.to_dicts()}
+    assert changes.item_id[-1] == gone
+    assert changes.place.tolist() == [*range(1, 12), 0]
+    left, came = rows[gone], rows[new]
+    assert [left[name] for name in ("place", "best", "worst")] == [0, 0, 0]
+    assert [came[name] for name in ("old_place", "old_best", "old_worst")] == [0, 0, 0]
+    assert (left["old_place"], came["place"]) == (1, 6)
+    assert (left["because"], came["because"]) == ("left the list", "new on the list")
+    # All behind the first moved up, all behind the new one stay.
+    assert rows[FIRST[1]]["because"] == f"2 to 1: because of {gone} (left the list)"
+    behind = rows[FIRST[8]]
+    assert behind["place"] == behind["old_place"] == 8
+    added = MORNING.changes(before)
+    assert added.old_place.tolist() == [*range(1, 7), 0, *range(7, 12)]
+    assert because(added)[FIRST[7]] == f"7 to 8: because of {new} (new on the list)"
+
+
+def test_tomorrows_list_is_matched_by_name():
+    today = reviewed(qid="2026-11-25")
+    kept = [k for k in range(12) if NAMES[k] != FIRST[0]]
+    tomorrow = reviewed([*kept, 12], qid="2026-11-26")
+    changes = tomorrow.changes(today)
+    assert set(changes.qid.tolist()) == {"2026-11-26"}
+    told = because(changes)
+    assert told[FIRST[0]] == "left the list"
+    assert told[NAMES[12]] == "new on the list"
+    with pytest.raises(ValueError, match="since must share items"):
+        reviewed(range(12, 24), qid="2026-11-26").changes(today)
+
+
+def test_an_answer_that_was_taken_back_is_a_reason():
+    one, other = FIRST[9], FIRST[0]
+    morning = reviewed(said=[answer(one, other), answer(FIRST[5], FIRST[4])])
+    evening = reviewed(said=[answer(FIRST[5], FIRST[4])])
+    told = because(evening.changes(morning))
+    assert f": an answer about {other} and it no longer counts; P(top " in told[one]
+    assert f": an answer about {one} and it no longer counts; P(top " in told[other]
+
+
+def test_answers_may_count_for_less_than_before():
+    said = [answer(FIRST[9], FIRST[0])]
+    morning = reviewed(said=said, reviewer_error={"Ann": 0.01})
+    evening = reviewed(said=said, reviewer_error={"Ann": 0.3})
+    told = {text.split(": ")[1] for text in evening.changes(morning).because if text}
+    assert {text.split(";")[0] for text in told} == {
+        "answers count for more or less than before"
+    }
+
+
+def test_only_queries_that_changed_are_shown():
+    rows, days = X[:36].copy(), np.repeat(["a", "b", "c"], 12)
+    morning = RANKER.review(rows[:24], qid=days[:24], item_id=NAMES[:24])
+    rows[12] += 5
+    evening = RANKER.review(rows, qid=days, item_id=NAMES[:36])
+    changes = evening.changes(morning)
+    assert set(changes.qid.tolist()) == {"b"}
+    assert len(changes) == 12
+    # Without names by row, if all rows are there.
+    by_row = RANKER.review(rows, qid=days)
+    was = RANKER.review(X[:36], qid=days)
+    assert because(by_row.changes(was))[12].endswith(
+        because(changes)[NAMES[12]].partition(" ")[2]
+    )
+    assert "because of item 12 (its data changed" in " ".join(
+        by_row.changes(was).because
+    )
+    with pytest.raises(ValueError, match=r"pass item_id= .*'a', 'b'\], now \['a', 'b'"):
+        by_row.changes(RANKER.review(X[:24], qid=days[:24]))
+    with pytest.raises(ValueError, match="since must share items"):
+        by_row.changes(morning)
+
+
+@pytest.mark.parametrize("since", [MORNING.ranking(), "morning", [answer(0, 1)]])
+def test_only_a_review_is_an_earlier_moment(since):
+    with pytest.raises(ValueError, match="since must be an earlier review by this"):
+        MORNING.changes(since)
+
+
+def test_a_review_of_another_ranker_or_threshold_is_refused():
+    assert len(MORNING.changes(fit().review(X[:12], item_id=NAMES[:12]))) == 0
+    for ranker in (fit(loss="misranking"), RANKER.at_coverage(0.3)):
+        other = ranker.review(X[:12], item_id=NAMES[:12])
+        with pytest.raises(ValueError, match="by this ranker, at this threshold"):
+            MORNING.changes(other)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_change_of_every_kind_has_a_reason_and_the_places_of_its_rankings(seed):
+    """Answers, measurements and items all change at once, in three queries."""
+    rng = np.random.default_rng(seed)
+
+    def drawn():
+        rows = np.flatnonzero(rng.random(36) < 0.9)
+        scores = X[:36].copy()
+        scores[rng.integers(0, 36, 3)] += rng.normal(size=(3, 1))
+        pairs = [rng.choice(12, 2, replace=False) + 12 * (k % 3) for k in range(9)]
+        said = [
+            answer(*NAMES[pair], rng.choice(["left", "same", "right"]), name)
+            | {"qid": NEW.qid[pair[0]]}
+            for pair, name in zip(pairs, rng.choice(["Ann", "Bo"], 9), strict=True)
+            if np.isin(pair, rows).all() and rng.random() < 0.7
+        ]
+        named = {"qid": NEW.qid[rows], "item_id": NAMES[rows]}
+        return RANKER.review(scores[rows], answers=said, **named)
+
+    before, after = drawn(), drawn()
+    rows = after.changes(before).to_dicts()
+    places = [
+        {(row["qid"], row["item_id"]): row["place"] for row in ranking.to_dicts()}
+        for ranking in (before.ranking(), after.ranking())
+    ]
+    shown = {row["qid"] for row in rows}
+    for row in rows:
+        item = row["qid"], row["item_id"]
+        for name, known in zip(("old_place", "place"), places, strict=True):
+            assert row[name] == known.get(item, 0)
+        kinds = ("place", "best", "worst")
+        if any(row[kind] != row[f"old_{kind}"] for kind in kinds):
+            assert row["because"]
+        elif row["because"]:
+            assert "orders reopened" in row["because"] or "disagree" in row["because"]
+    assert {item for known in places for item in known if item[0] in shown} == {
+        (row["qid"], row["item_id"]) for row in rows
+    }
+    old, new = (
+        {item: place for item, place in known.items() if item[0] not in shown}
+        for known in places
+    )
+    assert old == new

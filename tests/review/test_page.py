@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from doubles import FirstColumn
 from review.browser import CHROMIUM, Browser, Tab
@@ -135,12 +137,15 @@ def test_an_answer_that_was_changed_on_the_page_replaces_the_first(reviewer, tmp
     save("other.json", (1, "left", 4, "y"))
     files = [tmp_path / name for name in ("answers.json", "answers (1).json")]
     newest = read_answers(files[1])
-    assert "answer_id" not in newest[0]
     for both in (files, files[::-1]):
         found = read_answers(*both, tmp_path / "other.json")
         assert len(found) == 3
         said = {(each["label"], each["time"]) for each in found}
         assert said >= {(each["label"], each["time"]) for each in newest}
+        # Who gave no name is called as the first file, in all of them.
+        nobody = {both[0].stem: 2, "other": 1}
+        names = Counter(each["reviewer"] for each in found)
+        assert names == ({"Ann": 3} if reviewer else nobody)
 
 
 @pytest.mark.parametrize(
@@ -246,6 +251,16 @@ def answers_of(tab):
     return json.loads(saved(tab).read_text(encoding="utf-8"))
 
 
+def review_of(answers):
+    return RANKER.review(X, qid=DAY, item_id=ID, answers=answers)
+
+
+def counted(answers):
+    """Return the labels that a review takes, as they are written."""
+    taken = review_of(answers).answers
+    return [taken.said["label"][row] for row in sorted(taken.row)]
+
+
 def labels_of(tab):
     return [answer["label"] for answer in answers_of(tab)]
 
@@ -298,7 +313,8 @@ def test_keys_answer_and_the_file_comes_back(tab, tmp_path):
     answers = read_answers(path)
     tasks = tasks_of(tmp_path)
     labels = ["left", "same", None, "right", "same"]
-    assert [{k: v for k, v in a.items() if k != "time"} for a in answers] == [
+    beside = ("time", "answer_id")
+    assert [{k: v for k, v in a.items() if k not in beside} for a in answers] == [
         {"qid": t["qid"], "left": t["left_id"], "right": t["right_id"]}
         | {"label": label, "reviewer": "Ann", "pair_id": t["pair_id"]}
         for t, label in zip(tasks, labels, strict=True)
@@ -395,9 +411,35 @@ def test_an_answer_of_a_saved_file_is_taken_back(tab, tmp_path):
     assert "1 answer saved" in tab.seen()
     second = saved(tab)
     for files in ([first, second], [second, first]):
-        assert [answer["label"] for answer in read_answers(*files)] == ["left"]
+        answers = read_answers(*files)
+        assert sorted(answer["label"] for answer in answers) == ["left", "skip", "skip"]
+        assert counted(answers) == counted(read_answers(second)) == ["left"]
+        apart = pd.concat([pd.DataFrame(read_answers(file)) for file in files])
+        assert counted(apart) == ["left"]
     tab.press("u")
-    assert read_answers(first, saved(tab)) == []
+    assert counted(read_answers(first, saved(tab))) == []
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_files_that_are_read_apart_count_as_read_together(tab, tmp_path, turned):
+    """A nameless nurse saves twice, under the names that a browser gives."""
+    start(tab)
+    tab.press("ArrowLeft", "ArrowRight", "ArrowDown")
+    files = [saved(tab).rename(tmp_path / "answers.json")]
+    tab.press("u", "ArrowLeft", "ArrowRight")
+    files += [saved(tab).rename(tmp_path / "answers (1).json")]
+    order = files[::-1] if turned else files
+    apart = [pd.DataFrame(read_answers(file)) for file in order]
+    assert [frame["reviewer"][0] for frame in apart] == [file.stem for file in order]
+    together = review_of(read_answers(*files)).answers
+    joined = review_of(pd.concat(apart)).answers
+    assert counted(read_answers(files[1])) == counted(pd.concat(apart))
+    assert len(joined) == 4
+    assert len(joined.changed) == 0
+    assert joined.reviewers == (apart[0]["reviewer"][0],)
+    assert together.reviewers == ("answers",)
+    for name in ("query", "left", "right", "label"):
+        np.testing.assert_array_equal(getattr(joined, name), getattr(together, name))
 
 
 def test_skipped_questions_are_asked_again(tab, tmp_path):
@@ -514,7 +556,8 @@ def test_a_blind_page_shows_texts_and_saves_names(browser, tmp_path, blind):
         assert ("&lt;!--" in elements) is not blind  # as all names start
         tab.press("ArrowLeft")
     answers = read_answers(saved(tab))
-    assert [{k: v for k, v in a.items() if k != "time"} for a in answers] == [
+    beside = ("time", "answer_id")
+    assert [{k: v for k, v in a.items() if k not in beside} for a in answers] == [
         {"qid": t["qid"], "left": t["left_id"], "right": t["right_id"]}
         | {"label": "left", "reviewer": "Ann"}
         for t in tasks

@@ -268,8 +268,19 @@ def test_gold_answers_are_right_and_measure_the_others():
         RANKER.review(**INPUT, answers=timed, gold=gold).decisions.proba,
         review.decisions.proba,
     )
-    with pytest.raises(ValueError, match="gold must have no column reviewer"):
-        RANKER.review(**INPUT, gold=by_name)
+    # Whoever gave them, as in a file that is read.
+    named = RANKER.review(**INPUT, answers=said, gold=by_name)
+    np.testing.assert_array_equal(named.decisions.proba, review.decisions.proba)
+
+
+def test_a_page_of_the_one_who_is_right_may_be_gold_and_answers():
+    page = [
+        row | {"answer_id": f"page Bo {k}"}
+        for k, row in enumerate(say(RANKER.review(**INPUT).ask(5), reviewer="Bo"))
+    ]
+    review = RANKER.review(**INPUT, answers=page, gold=page)
+    assert review.answers.reviewers == ("Bo", "gold=")
+    assert len(review.answers) == 10
 
 
 def test_a_reviewer_called_gold_is_one_like_any_other():
