@@ -22,35 +22,10 @@ from skrank_abstain._validation import (
     listed,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.leaderboard._evidence import (
-    Evidence,
-    Fragility,
-    ScoreEvidence,
-    VoteEvidence,
-    choose_pairs,
-    find_fragility,
-    mean_scores,
-)
-from skrank_abstain.leaderboard._fit import (
-    LAPSES,
-    VOTE_MODELS,
-    choose_lapses,
-    choose_prior,
-    count_votes,
-    fit_strengths,
-    share_of_its_own,
-    with_lapses,
-)
+from skrank_abstain.leaderboard import _evidence, _fit, _votes
 from skrank_abstain.leaderboard._judges import fit_with_judges
 from skrank_abstain.leaderboard._page import notes_on, write_report
 from skrank_abstain.leaderboard._standings import ItemDecisions, Standings
-from skrank_abstain.leaderboard._votes import (
-    number_names,
-    read_judges,
-    read_scores,
-    read_votes,
-    split_votes,
-)
 from skrank_abstain.report import Report
 from skrank_abstain.review import Questions
 
@@ -283,37 +258,39 @@ class Leaderboard(Saved, BaseEstimator):
         """
         promise = self._checked_options()
         options: Any = {"covariates": covariates, "cluster": cluster, "labels": labels}
-        table = read_votes(votes, half_life=self.half_life, **options)
-        counts, model = count_votes(table), VOTE_MODELS[self.ties]
-        if share_of_its_own(counts) < _NOTHING:
+        table = _votes.read_votes(votes, half_life=self.half_life, **options)
+        counts, model = _fit.count_votes(table), _fit.VOTE_MODELS[self.ties]
+        if _fit.share_of_its_own(counts) < _NOTHING:
             raise ValueError(
                 "covariates must say something that items and other covariates do not, "
                 f"got {listed(covariates)}: the advantage of the left side, for one, "
                 "cannot be told from the strength of an item that is always there."
             )
-        prior = choose_prior(table, model) if self.prior == "cv" else self.prior
+        prior = _fit.choose_prior(table, model) if self.prior == "cv" else self.prior
         lapse, other_lapses = 0.0, np.zeros(0)
         if self.lapses:
             # A likelihood ratio is about independent votes, looked at once.
             once = cluster is None and self.looks == "once"
             level = 1 - (1 - self.confidence) / 5 if once else 1.0
-            lapse, other_lapses = choose_lapses(counts, model, prior, level)
-        fitted = fit_strengths(counts, with_lapses(model, lapse), prior)
+            lapse, other_lapses = _fit.choose_lapses(counts, model, prior, level)
+        fitted = _fit.fit_strengths(counts, _fit.with_lapses(model, lapse), prior)
         voted = *promise, fitted.theta, table, self.ties, float(prior), fitted
-        evidence = VoteEvidence(*voted, lapse=lapse, other_lapses=other_lapses)
+        evidence = _evidence.VoteEvidence(
+            *voted, lapse=lapse, other_lapses=other_lapses
+        )
         if judges is not None:
             if self.lapses or covariates:
                 raise ValueError(
                     "judges must be None with covariates and with lapses=True: what "
                     "judges add is not known there. Fit one or the other."
                 )
-            theirs = read_judges(judges, votes, table, labels)
+            theirs = _votes.read_judges(judges, votes, table, labels)
             evidence = fit_with_judges(evidence, *theirs)
             judged: Any = evidence.judged
             self.reliance_, self.vote_worth_ = judged.reliance, judged.worth
         self._take(evidence, table.items)
         self._labels = labels
-        parts = split_votes(votes, by, table.weight) if by else {}
+        parts = _votes.split_votes(votes, by, table.weight) if by else {}
         self.boards_ = {
             category: clone(self).set_params(half_life=None).fit(part, **options)
             for category, part in parts.items()
@@ -323,7 +300,7 @@ class Leaderboard(Saved, BaseEstimator):
         self.tau_ = fitted.tau
         every = np.append(other_lapses, lapse)
         self.lapse_interval_ = np.array([every.min(), every.max()])
-        self.lapse_ = lapse if np.ptp(every) < LAPSES[-1] else np.nan
+        self.lapse_ = lapse if np.ptp(every) < _fit.LAPSES[-1] else np.nan
         self.prior_ = float(prior)
         self.n_votes_ = int(table.per_item.sum()) // 2
         return self
@@ -370,15 +347,15 @@ class Leaderboard(Saved, BaseEstimator):
                 "lapses must be False for fit_scores, got True: only votes can be cast "
                 "at random."
             )
-        items, scores = read_scores(frame)
+        items, scores = _votes.read_scores(frame)
         self.n_votes_ = len(scores)
-        theta = mean_scores(scores)
-        self._take(ScoreEvidence(*options, theta=theta, scores=scores), items)
+        theta = _evidence.mean_scores(scores)
+        self._take(_evidence.ScoreEvidence(*options, theta=theta, scores=scores), items)
         return self
 
     def _checked_options(self) -> tuple[float, str, str, int]:
         confidence = check_fraction(self.confidence, "confidence")
-        check_choice(self.ties, "ties", tuple(VOTE_MODELS))
+        check_choice(self.ties, "ties", tuple(_fit.VOTE_MODELS))
         check_choice(self.control, "control", ("familywise", "fdr"))
         check_choice(self.looks, "looks", ("once", "any"))
         if self.prior != "cv":
@@ -389,7 +366,7 @@ class Leaderboard(Saved, BaseEstimator):
         )
         return confidence, self.control, self.looks, int(random.randint(2**31 - 1))
 
-    def _take(self, evidence: Evidence, items: NDArray[Any]) -> None:
+    def _take(self, evidence: _evidence.Evidence, items: NDArray[Any]) -> None:
         self._evidence = evidence
         self.items_ = items
         self.strengths_ = evidence.theta
@@ -542,7 +519,7 @@ class Leaderboard(Saved, BaseEstimator):
         evidence = self._voted()
         names = check_vector(left, "left").tolist()
         others = check_vector(right, "right", len(names), unit="pair").tolist()
-        first, second = number_names([names, others], self.items_)
+        first, second = _votes.number_names([names, others], self.items_)
         eta = self.strengths_[first] - self.strengths_[second]
         if covariates is not None:
             z = check_finite(covariates, "covariates", ("n_pairs", "n_covariates"))
@@ -573,13 +550,12 @@ class Leaderboard(Saved, BaseEstimator):
             If a vote is about an item that the board does not have, or invalid.
         """
         evidence = self._voted()
-        table = read_votes(
+        table = _votes.read_votes(
             votes, covariates=self.covariates_, items=self.items_, labels=self._labels
         )
-        eta = self.strengths_[table.left] - self.strengths_[table.right]
-        proba = evidence.model.proba(eta + table.covariates @ self.coef_, self.tau_)
-        with np.errstate(divide="ignore"):  # ties where there were none
-            happened = np.log(proba[np.arange(eta.size), table.label + 1])
+        eta = _fit.eta_of(table, evidence.fitted)
+        each = np.arange(eta.size), table.label + 1
+        happened = evidence.model.log_proba(eta, self.tau_)[each]
         return float(np.average(happened, weights=table.weight))
 
     def ask(
@@ -626,7 +602,7 @@ class Leaderboard(Saved, BaseEstimator):
         n = check_positive_int(n, "n")
         per_pair = check_positive_int(per_pair, "per_pair")
         top = objective == "top"
-        left, right, value = choose_pairs(evidence, n, per_pair, top=top)
+        left, right, value = _evidence.choose_pairs(evidence, n, per_pair, top=top)
         if left.size < n:
             more = -(-n * per_pair // max(left.size, 1))
             warn_user(
@@ -649,7 +625,7 @@ class Leaderboard(Saved, BaseEstimator):
             index=self.items_,
         )
 
-    def fragility(self) -> Fragility:
+    def fragility(self) -> _evidence.Fragility:
         """Return few votes without which the leader would not lead.
 
         Returns
@@ -668,15 +644,15 @@ class Leaderboard(Saved, BaseEstimator):
                 "Leaderboard must be fitted without judges for this: ask it of the "
                 "votes of people alone."
             )
-        return find_fragility(evidence)
+        return _evidence.find_fragility(evidence)
 
-    def _known(self) -> Evidence:
+    def _known(self) -> _evidence.Evidence:
         check_is_fitted(self, "items_")
         return self._evidence
 
-    def _voted(self) -> VoteEvidence:
+    def _voted(self) -> _evidence.VoteEvidence:
         evidence = self._known()
-        if not isinstance(evidence, VoteEvidence):
+        if not isinstance(evidence, _evidence.VoteEvidence):
             raise ValueError(
                 "Leaderboard must be fitted on votes for this, by fit, got one fitted "
                 "by fit_scores: ranking and decisions need no votes."
