@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain import intake
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import all_or_nothing, identify
 from skrank_abstain._validation import (
@@ -21,14 +22,6 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import hearing, warn_user
 from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker
-from skrank_abstain.intake import (
-    describe_rows,
-    find_repeats,
-    groups_of_queries,
-    hash_rows,
-    split_for_calibration,
-    warn_of_repeats,
-)
 from skrank_abstain.metrics import correctness_completeness_score
 from skrank_abstain.multilabel._losses import (
     check_label_matrix,
@@ -376,7 +369,7 @@ default="misranking"
         trained = self._train_or_take(
             samples,
             # Samples are split one by one, like the items of one query: independent.
-            lambda size: split_for_calibration(
+            lambda size: intake.split_for_calibration(
                 group_queries(None, X.shape[0]), size, int(seeds[0])
             ),
             lambda model, rows: _train(model, _safe_indexing(X, rows), labels[rows]),
@@ -399,9 +392,9 @@ default="misranking"
                 "pairs with them are easily decided and use up the coverage. Leave "
                 "them out of y."
             )
-        hashes = hash_rows(X)
-        self._fit_rows = find_repeats(hashes, samples, rows, relevance, folds)
-        warn_of_repeats(self._fit_rows, unit="sample")
+        hashes = intake.hash_rows(X)
+        self._fit_rows = intake.find_repeats(hashes, samples, rows, relevance, folds)
+        intake.warn_of_repeats(self._fit_rows, unit="sample")
         items = to_items(scores, relevance[rows])
         # It gets the scores as a column and never sees X.
         budget = BALToR(
@@ -697,8 +690,10 @@ default="misranking"
         samples = group_queries(np.arange(X.shape[0]), X.shape[0])
         shape = X.shape[0], self.n_labels_
         labels = None if y is None else self._relevance(y, shape)
-        rows = describe_rows(self, hash_rows(X), samples.codes, labels, unit="sample")
-        kinds = groups_of_queries(groups, samples)
+        rows = intake.describe_rows(
+            self, intake.hash_rows(X), samples.codes, labels, unit="sample"
+        )
+        kinds = intake.groups_of_queries(groups, samples)
         # Without labels all pairs count as tied; the page then shows no such number.
         known = np.zeros(items.qid.size) if y is None else items.y
         facts = replace(

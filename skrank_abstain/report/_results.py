@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from skrank_abstain import selection
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.displays import (
@@ -29,15 +30,6 @@ from skrank_abstain.report._shares import (
     parts_of,
     row,
     sections_of_groups,
-)
-from skrank_abstain.selection import (
-    RiskEngine,
-    RiskProfile,
-    at_thresholds,
-    confident_places,
-    first_place_results,
-    place_results,
-    place_shares,
 )
 
 if TYPE_CHECKING:
@@ -105,17 +97,19 @@ def _rows_of_places(data: ReportData) -> list[list[str]]:
         return []
     worst = known.engine.ranks(data.ranker.region, items)[:, 1]
     name = f"decided to be among the first {_FIRST}: are, or are tied with one"
-    decided = row(name, *first_place_results(worst, items, _FIRST))
+    decided = row(name, *selection.first_place_results(worst, items, _FIRST))
     if data.ranker.n_folds:  # places with a confidence take queries that no model saw
         return [decided]
     try:
-        shares = place_shares(known.items)
-        places = confident_places(shares, known.items.n_queries, items, _CONFIDENCE)
+        shares = selection.place_shares(known.items)
+        places = selection.confident_places(
+            shares, known.items.n_queries, items, _CONFIDENCE
+        )
     except ValueError:  # too few queries
         return [decided]
     alike = f"places at {_CONFIDENCE:.0%} confidence"
     names = "hold the true one or a tied one", "mean width, of the query"
-    columns = [each[~np.isnan(each)] for each in place_results(places, items)]
+    columns = [each[~np.isnan(each)] for each in selection.place_results(places, items)]
     return [decided] + [
         row(f"{alike}: {name}, {ALIKE['queries']}", column, np.ones(column.size))
         for name, column in zip(names, columns, strict=True)
@@ -211,19 +205,19 @@ class LossCurve:
         Expected loss of the pairs up to each level.
     """
 
-    profile: RiskProfile
+    profile: selection.RiskProfile
     pairs: FloatArray
     loss: FloatArray
     predicted: FloatArray
 
     @classmethod
-    def of(cls, engine: RiskEngine, items: Any) -> Self:
+    def of(cls, engine: selection.RiskEngine, items: Any) -> Self:
         """Add up labelled pairs, at least one, at up to 200 levels of risk."""
         profile = engine.tally(items).profile()
         # Even steps in coverage; even steps in risk would not separate the many pairs
         # of nearly the same risk.
         place = _cut(np.cumsum(profile.n_pairs), _LEVELS)
-        tables = at_thresholds(engine, items, profile.risk[place])
+        tables = selection.at_thresholds(engine, items, profile.risk[place])
         n_queries = len(tables[0])
         starts = np.unique(np.arange(_MOST_UNITS) * n_queries // _MOST_UNITS)
         pairs, loss = (np.add.reduceat(table, starts, axis=0) for table in tables)
