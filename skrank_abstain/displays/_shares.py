@@ -156,8 +156,7 @@ class CoverageDisplay(Display):
         # Acceptance does not depend on the labels.
         unknown = np.zeros(_num_samples(X))
         # Expected numbers: a randomised boundary adds no noise to the picture.
-        options = {} if groups is None else {"groups": groups}
-        totals = totals_at(ranker, X, unknown, qid, target, **options)
+        totals = totals_at(ranker, X, unknown, qid, target, groups=groups)
 
         def drawn(name: str, totals: list[Any], **parts: Any) -> Any:
             accepted = np.stack([each.accepted for each in totals], axis=1)
@@ -403,9 +402,7 @@ class ClassFractionDisplay(Display):
         counts = sums[:, :-1].cumsum(axis=1)
         accepted = counts.sum(axis=0)
         return cls(
-            coverage=accepted / truth.size,
-            fraction=counts / accepted,
-            name=name,
+            coverage=accepted / truth.size, fraction=counts / accepted, name=name
         ).plot(ax, **kwargs)
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:

@@ -12,11 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skrank_abstain import intake, selection, tie_models
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import all_or_nothing
-from skrank_abstain._validation import (
-    check_loss,
-    check_row_order,
-    check_sample_weight,
-)
+from skrank_abstain._validation import check_loss, check_row_order, check_sample_weight
 from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators import _pair_rows
 from skrank_abstain.estimators._bases import RuleThreshold
@@ -317,8 +313,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             (``"left"`` sorts before ``"right"``).
         """
         left, right = self._score(X)
-        difference = left - right
-        return self._classes.sign * difference
+        return self._classes.sign * (left - right)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class.
@@ -334,8 +329,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             In the order of ``classes_``, alphabetical for words; ``pair_proba`` has
             the order right, tie, left.
         """
-        proba = self.pair_proba(X)
-        return proba[:, self._classes.meaning + 1]
+        return self.pair_proba(X)[:, self._classes.meaning + 1]
 
     def pair_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the pair labels -1, 0, +1.

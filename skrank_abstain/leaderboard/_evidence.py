@@ -383,10 +383,9 @@ class VoteEvidence(Evidence):
 
     def _with_lapse(self, rate: float) -> Self:
         """Return what the votes say if this share of them is random."""
-        model = _fit.with_lapses(_fit.VOTE_MODELS[self.ties], rate)
-        fitted = _fit.fit_strengths(self.counts, model, self.prior)
-        found = replace(self, theta=fitted.theta, fitted=fitted)
-        return replace(found, lapse=rate, other_lapses=np.zeros(0))
+        other = replace(self, lapse=rate, other_lapses=np.zeros(0))
+        fitted = _fit.fit_strengths(self.counts, other.model, self.prior)
+        return replace(other, theta=fitted.theta, fitted=fitted)
 
     def _flipped(self, rng: np.random.Generator) -> tuple[Single, FloatArray]:
         """Flip the signs of the shares that clusters have in the strengths.

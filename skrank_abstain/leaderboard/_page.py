@@ -10,12 +10,7 @@ from skrank_abstain._validation import listed
 from skrank_abstain.concentration import doubts_of_chance
 from skrank_abstain.leaderboard._evidence import Evidence, VoteEvidence
 from skrank_abstain.leaderboard._fit import LAPSES
-from skrank_abstain.leaderboard._standings import (
-    LeaderboardDisplay,
-    Standings,
-    height_of,
-    named,
-)
+from skrank_abstain.leaderboard._standings import LeaderboardDisplay, Standings, named
 from skrank_abstain.report import Picture, Report, Section, Table, write_page
 
 #: Rows of the table of items.
@@ -75,7 +70,7 @@ def write_report(board: Any, evidence: Evidence) -> Report:
         alt=f"{len(ranking)} items by strength and place, with the places left open",
         caption="Left: strengths, each with its interval. Right: places, and bars from "
         "the best to the worst that is left open.",
-        size=(7, height_of(len(ranking))),
+        size=(7, LeaderboardDisplay(standings=ranking)._height()),
         draw=partial(_draw, ranking=ranking),
     )
     sections = [

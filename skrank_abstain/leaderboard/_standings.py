@@ -167,11 +167,6 @@ def named(standings: Standings) -> list[str]:
     ]
 
 
-def height_of(n_items: int) -> float:
-    """Return the inches of a picture of so many items."""
-    return float(np.clip(0.2 * n_items + 1.6, 2.6, _HIGHEST))
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class LeaderboardDisplay(Display):
     """Items of a board: their strengths on the left, their places on the right.
@@ -241,7 +236,7 @@ class LeaderboardDisplay(Display):
         return cls(standings=board.ranking(), name=name).plot(ax, **kwargs)
 
     def _height(self) -> float:
-        return height_of(len(self.standings))
+        return float(np.clip(0.2 * len(self.standings) + 1.6, 2.6, _HIGHEST))
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         rows, ax, n = self.standings, self.ax_, len(self.standings)
@@ -254,7 +249,7 @@ class LeaderboardDisplay(Display):
             halves = spec.subgridspec(1, 2, wspace=0.05)
             ax.set_subplotspec(halves[0])
             self.places_ax_ = self.figure_.add_subplot(halves[1], sharey=ax)
-        # Wider than the places, so that one that is certain has a bar to see.
+        # Wider than the places, so that an item with one place has a bar to see.
         ends = rows.best - 0.4, rows.worst + 0.4
         style: dict[str, Any] = {"color": GREY, "alpha": 0.5, "linewidth": 4}
         self.bars_ = self.places_ax_.hlines(rows.place, *ends, **style | kwargs)

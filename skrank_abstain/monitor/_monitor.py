@@ -24,12 +24,7 @@ from skrank_abstain.concentration import check_chance
 from skrank_abstain.displays import Display, draw_curve, draw_reference
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.intake import hash_rows
-from skrank_abstain.monitor._evidence import (
-    EXPONENTS,
-    Bets,
-    add_pvalues,
-    online_pvalues,
-)
+from skrank_abstain.monitor._evidence import START, Bets, add_pvalues, online_pvalues
 from skrank_abstain.pairs import Scores, group_queries
 from skrank_abstain.review import Questions, pair_id, take_answers
 from skrank_abstain.scorers import score_items
@@ -235,7 +230,7 @@ class Monitor:
             seed=int(check_random_state(random_state).randint(2**31 - 1)),
             highest=float(known.engine.highest),
             counts=np.array([np.bincount(k, minlength=_N_LEVELS) for k in levels]),
-            logs=np.full((2, 2, EXPONENTS.size), np.log(0.05)),
+            logs=START,
         )
 
     def __repr__(self) -> str:
@@ -276,7 +271,6 @@ class Monitor:
         """Since when there is an alarm, what moved, and what the audit found."""
         n, found = self.since[0], "without labels nothing moved"
         if n:
-            # What moved most comes first.
             moves = {
                 f"{name} {a:.3g} to {b:.3g}": -abs(b - a) / (a + b or 1)
                 for name, (a, b) in self.moved.items()

@@ -14,12 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank_abstain import intake
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import all_or_nothing, identify
-from skrank_abstain._validation import (
-    check_fraction,
-    listed,
-    names_of_columns,
-    shown,
-)
+from skrank_abstain._validation import check_fraction, listed, names_of_columns, shown
 from skrank_abstain._warnings import hearing, warn_user
 from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker
 from skrank_abstain.metrics import correctness_completeness_score

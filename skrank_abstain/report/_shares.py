@@ -12,10 +12,7 @@ import numpy as np
 
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import ZERO_ONE_LOSS
-from skrank_abstain.concentration import (
-    ratio_difference,
-    ratio_interval,
-)
+from skrank_abstain.concentration import ratio_difference, ratio_interval
 from skrank_abstain.displays import one_line
 from skrank_abstain.intake import AboutRows
 from skrank_abstain.report._page import Section, Table
