@@ -138,8 +138,8 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
     >>> model = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
     >>> model.fit(X[:300], y[:300]).predict(X[300:303])
     array(['left', 'right', 'left'], dtype='<U5')
-    >>> sure = model.at_coverage(0.5)
-    >>> sure.score(X[300:], y[300:]) > model.score(X[300:], y[300:])
+    >>> careful = model.at_coverage(0.5)
+    >>> careful.score(X[300:], y[300:]) > model.score(X[300:], y[300:])
     True
     """
 
@@ -241,7 +241,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         trained = self._fit_model(X, label, queries, kinds.code, split_seed)
         rows, scores = trained.rows, trained.scores.T
         tie_models.check_spread(np.append(*scores))
-        hashes = intake.hash_halves(_pair_rows.sides(X))
+        hashes = _pair_rows.hash_sides(X)
         self._fit_rows = intake.find_repeats(hashes, named, rows, label, trained.folds)
         intake.warn_of_repeats(self._fit_rows, "pair")
         if self.prefit_ and self._verdicts is not None:
@@ -557,16 +557,11 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             region = cast("selection.GapRegion", self._region)
             difference[np.abs(difference) <= region.tolerance] = region.smallest_order
         pairs = difference, np.zeros(left.size), truth, queries.codes
-        return Scores.of_pairs(*pairs, self._keys(X)), truth, queries
-
-    def _keys(self, X: Any) -> Any:
-        """Return hashes (n_pairs, 2) of both sides where pairs are drawn, or None."""
-        return self._keys_of_draws(self._hashes, X)
+        keys = self._keys_of_draws(self._hashes, X)
+        return Scores.of_pairs(*pairs, keys), truth, queries
 
     def _hashes(self, X: Any) -> Any:
-        return intake.hash_halves(
-            _pair_rows.sides(_pair_rows.take_pairs(self, X, reset=False))
-        )
+        return _pair_rows.hash_sides(_pair_rows.take_pairs(self, X, reset=False))
 
     def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "threshold_")
@@ -579,7 +574,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
     def _decide(self, X: Any) -> selection.DecisionArrays:
         left, right = self._score(X)
         row, values = np.arange(left.size), np.append(left, right)
-        keys = self._keys(X)
+        keys = self._keys_of_draws(self._hashes, X)
         keys = None if keys is None else keys.T.reshape(-1)
         pairs = selection.RowPairs.of(values, row, row + left.size, keys)
         return self._calibration.engine.decide(self._region, values, pairs)

@@ -1,7 +1,7 @@
 """Votes of automatic judges beside people's: prediction-powered strengths.
 
 A judge that also votes on the people's battles shows its errors there. Its votes on
-many other battles then make the strengths more certain, and its bias cancels.
+many other battles then make the strengths more precise, and its bias cancels.
 """
 
 from dataclasses import replace

@@ -440,15 +440,15 @@ class Leaderboard(Saved, BaseEstimator):
             The neighbours of the ranking, from the top. ``more`` is the number of
             further votes or queries, of the whole board and of the same kind, with
             which the order is sure with a probability of one half: 0 if it is sure,
-            infinite if it is more than 99 times those that there are. What is decided
-            then is so small a difference that most equal items show a larger one.
+            infinite if it is more than 99 times those that there are: a difference
+            that takes so many is smaller than most that equal items show.
             ``first`` is the largest number that an order of the leader needs.
 
         Notes
         -----
         With k times as much data a difference of t standard errors is decided with
         probability ``Phi((t sqrt(k) - c) / sqrt(k - 1))``, where c is what it takes
-        among the pairs that are open. Votes that ``ask`` chooses settle more.
+        among the pairs that are open. Votes that ``ask`` chooses decide more.
 
         Raises
         ------
@@ -561,7 +561,7 @@ class Leaderboard(Saved, BaseEstimator):
     def ask(
         self, n: int = 20, *, objective: str = "pairs", per_pair: int = 1
     ) -> Questions:
-        """Return the open pairs whose next votes would settle most, best first.
+        """Return the open pairs whose next votes save most false orders, best first.
 
         Parameters
         ----------

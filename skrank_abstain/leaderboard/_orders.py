@@ -2,9 +2,9 @@
 
 A test has a size for each pair of items, and draws of the sizes that chance would give
 if no two items differed. Sizes are ratios of a difference to its error, so that they
-can be compared: the step-down of Westfall and Young asks how often chance makes any
-pair that is not surer than this one as sure as this one. A pair is decided if all tests
-of a board decide it.
+can be compared: the step-down of Westfall and Young asks how often chance gives this
+pair, or any pair of smaller size, a size as large as this one. A pair is decided if all
+tests of a board decide it.
 """
 
 from abc import ABC, abstractmethod
@@ -291,8 +291,8 @@ class Systems:
 class Flipped(Resampled):
     """Signs of the differences on queries are flipped.
 
-    This is exact where differences are symmetric. Where they are skewed, it calls too
-    much sure.
+    This is exact where differences are symmetric. Where they are skewed, it decides
+    too many pairs.
     """
 
     systems: Systems

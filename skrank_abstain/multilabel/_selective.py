@@ -18,17 +18,7 @@ from skrank_abstain._validation import check_fraction, listed, names_of_columns,
 from skrank_abstain._warnings import hearing, warn_user
 from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker
 from skrank_abstain.metrics import correctness_completeness_score
-from skrank_abstain.multilabel._losses import (
-    check_label_matrix,
-    check_label_relevance,
-    check_same_labels,
-)
-from skrank_abstain.multilabel._ranker import (
-    MultilabelRanker,
-    label_scores,
-    names_of_labels,
-    warn_of_another_order,
-)
+from skrank_abstain.multilabel import _losses, _ranker
 from skrank_abstain.pairs import PairDecisions, Ranking, check_item_id, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.selection import PairTotals, Price
@@ -96,14 +86,14 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     >>> items.qid
     array([0, 0, 1, 1])
     """
-    check_same_labels(scores=scores, y=y)
+    _losses.check_same_labels(scores=scores, y=y)
     frame = y if names_of_columns(scores) is None else scores
     return _items_of(scores, y, names_of_columns(frame), frame)
 
 
 def _items_of(scores: Any, y: Any, names: Any, frame: Any) -> LabelItems:
     """Return items with names of the labels; the index of a frame names samples."""
-    matrix = check_label_matrix(scores, "scores")
+    matrix = _losses.check_label_matrix(scores, "scores")
     sample, label = np.indices(matrix.shape).reshape(2, -1)
     item_id = _name_labels(names or range(matrix.shape[1]), matrix.shape[1])[label]
     index: Any = frame.index if hasattr(frame, "iloc") else None
@@ -115,7 +105,7 @@ def _items_of(scores: Any, y: Any, names: Any, frame: Any) -> LabelItems:
     if y is None:
         return items
     # Row by row, as the scores: both checks return C-ordered matrices.
-    relevance = check_label_relevance(y, matrix.shape).ravel()
+    relevance = _losses.check_label_relevance(y, matrix.shape).ravel()
     known = ~np.isnan(relevance)
     return LabelItems(items.X[known], relevance[known], qid[known], item_id[known])
 
@@ -190,11 +180,11 @@ def _train(model: Any, X: Any, labels: Any) -> Any:
         ) from error
 
 
-class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
+class SelectiveMultilabelRanker(ModelWrapper, _ranker.MultilabelRanker):
     """Rank the labels of each sample, and hand uncertain pairs of labels to a person.
 
     Wraps any estimator that scores several labels. Each sample becomes a query, its
-    labels the items, and `BALToR` decides which pairs of labels are certain enough.
+    labels the items, and `BALToR` decides the pairs of labels of least risk.
 
     Parameters
     ----------
@@ -368,17 +358,17 @@ default="misranking"
                 group_queries(None, X.shape[0]), size, int(seeds[0])
             ),
             lambda model, rows: _train(model, _safe_indexing(X, rows), labels[rows]),
-            lambda model, rows: label_scores(
+            lambda model, rows: _ranker.label_scores(
                 model, _safe_indexing(X, rows), self.n_labels_, self.label_names_
             ),
             int(seeds[0]),
         )
         model, prefit, rows, scores, folds = trained
         self._keep_model(trained)
-        self.label_names_ = self.label_names_ or names_of_labels(model)
+        self.label_names_ = self.label_names_ or _ranker.names_of_labels(model)
         names = self.label_names_ or list(range(self.n_labels_))
         if prefit:
-            warn_of_another_order(scores, relevance[rows], names)
+            _ranker.warn_of_another_order(scores, relevance[rows], names)
         same = np.fmin.reduce(relevance) == np.fmax.reduce(relevance)
         if same.any():
             constant = [name for name, one in zip(names, same, strict=True) if one]
@@ -476,7 +466,9 @@ default="misranking"
 
     def _scores(self, X: Any) -> FloatArray:
         self._warn_if_changed()
-        return label_scores(self.estimator_, X, self.n_labels_, self.label_names_)
+        return _ranker.label_scores(
+            self.estimator_, X, self.n_labels_, self.label_names_
+        )
 
     def to_items(self, X: Any, y: Any = None, *, qid: None = None) -> LabelItems:
         """Return the labels of samples as items, for tools that know queries.

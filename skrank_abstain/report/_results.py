@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skrank_abstain import selection
+from skrank_abstain import displays, selection
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
-from skrank_abstain.displays import (
-    PALETTE,
-    RiskCoverageDisplay,
-    draw_curve,
-    draw_intervals,
-    draw_reference,
-)
 from skrank_abstain.metrics import area_of_prefixes
 from skrank_abstain.report._page import Picture, Section, Table
 from skrank_abstain.report._shares import (
@@ -128,7 +121,7 @@ def _about_order(curve: LossCurve, data: ReportData) -> Section:
     rows = [[name, as_number(area_of_prefixes(*whole)), interval]]
     coverage = pairs / pairs[-1]
     ends = _intervals(curve.loss, curve.pairs).clip(0, ranker.highest_loss)
-    display = RiskCoverageDisplay(
+    display = displays.RiskCoverageDisplay(
         coverage=coverage,
         selective_risk=curve.loss.sum(axis=0) / pairs,
         band=np.column_stack([coverage, ends]),
@@ -277,7 +270,7 @@ def _intervals(loss: FloatArray, pairs: FloatArray) -> FloatArray:
 
 
 def _draw_curve(
-    display: RiskCoverageDisplay,
+    display: displays.RiskCoverageDisplay,
     predicted: FloatArray,
     point: tuple[float, float],
     what: str,
@@ -288,10 +281,10 @@ def _draw_curve(
     display = replace(display).plot(figure.add_subplot())
     ax = display.ax_
     display.band_.set_label("95 %")
-    draw_reference(ax, display.coverage, predicted, "predicted", "--")
+    displays.draw_reference(ax, display.coverage, predicted, "predicted", "--")
     if np.isfinite(point).all():
-        ax.axvline(point[0], color=PALETTE[1], ls=":", zorder=0)
-        ax.plot(*point, "o", color=PALETTE[1], label="this threshold")
+        ax.axvline(point[0], color=displays.PALETTE[1], ls=":", zorder=0)
+        ax.plot(*point, "o", color=displays.PALETTE[1], label="this threshold")
     ax.set(xlabel="coverage: share of pairs decided", ylabel=what, xlim=(0, 1.02))
     ax.set_ylim(bottom=0)
     _put_legend(ax)
@@ -304,10 +297,10 @@ def _draw_reliability(
     ax = figure.add_subplot()
     top = max(predicted.max(), observed.max(), np.nanmax(interval, initial=0)) * 1.05
     top = top or 1.0
-    draw_reference(ax, [0, top], [0, top], "as predicted")
+    displays.draw_reference(ax, [0, top], [0, top], "as predicted")
     style = {"linestyle": "none", "label": "observed"}
-    line = draw_curve(ax, predicted, observed, style, {})
-    draw_intervals(line, interval, capsize=2)
+    line = displays.draw_curve(ax, predicted, observed, style, {})
+    displays.draw_intervals(line, interval, capsize=2)
     ax.set(xlabel="predicted loss (mean risk)", ylabel="observed loss (mean)")
     ax.set(xlim=(0, top), ylim=(0, top))
     _put_legend(ax)
