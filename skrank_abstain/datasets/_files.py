@@ -340,12 +340,8 @@ def load_trec(
             f"run must hold at least one item{left}, got none in '{run_file}'."
         )
     data, target, qid, item_id = map(np.array, zip(*items, strict=True))
-    return Bunch(
-        data=data[:, np.newaxis],
-        target=None if judged is None else target,
-        qid=qid,
-        item_id=item_id,
-    )
+    known = None if judged is None else target
+    return Bunch(data=data[:, np.newaxis], target=known, qid=qid, item_id=item_id)
 
 
 def _read_qrels(file: Path) -> dict[str, dict[str, float]]:

@@ -527,9 +527,8 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         labelled = y is not None
         gaps, truth, queries = self._gaps(X, y, qid, labelled=labelled)
         label = truth if labelled else None
-        rows = intake.describe_rows(
-            self, self._hashes(X), queries.codes, label, unit="pair"
-        )
+        hashes = self._hashes(X)
+        rows = intake.describe_rows(self, hashes, queries.codes, label, unit="pair")
         counted = f"{gaps.n_pairs} pairs of {gaps.n_queries} queries"
         if qid is None:
             counted = (
@@ -537,9 +536,8 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
                 "given, so that pairs with a common item count as independent"
             )
         kinds = intake.groups_of_queries(groups, queries)
-        return write_report(
-            ReportData(self._facts(), gaps, labelled, rows, kinds, counted)
-        )
+        data = ReportData(self._facts(), gaps, labelled, rows, kinds, counted)
+        return write_report(data)
 
     def _gaps(
         self, X: Any, y: Any, qid: Any, *, labelled: bool = True

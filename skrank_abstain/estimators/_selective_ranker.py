@@ -24,7 +24,7 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators import _bases
-from skrank_abstain.estimators._novelty import NoveltyTest, check_novelty, find_novel
+from skrank_abstain.estimators._novelty import check_novelty, find_novel
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import (
     PairDecisions,
@@ -336,8 +336,6 @@ feature_names_in_
     >>> ranker.fit(train.data, train.target, qid=train.qid).threshold_
     0.4
     """
-
-    _novelty: NoveltyTest | None = None
 
     def __init__(
         self,
@@ -893,14 +891,13 @@ feature_names_in_
         known = np.zeros(n_items) if relevance is None else relevance
         items = replace(scored, y=known).ascending
         features = _bases.model_columns(self, X)
-        rows = intake.describe_rows(
-            self, intake.hash_rows(features), queries.codes, relevance
-        )
+        hashes = intake.hash_rows(features)
+        rows = intake.describe_rows(self, hashes, queries.codes, relevance)
         kinds = intake.groups_of_queries(groups, queries, vary=True)
         ends = section_of_ends(features, items, relevance)
-        return write_report(
-            ReportData(self._facts(), items, y is not None, rows, kinds, ends=ends)
-        )
+        facts = self._facts()
+        data = ReportData(facts, items, y is not None, rows, kinds, ends=ends)
+        return write_report(data)
 
     def risk_profile(
         self, X: Any, y: ArrayLike, *, qid: Any = None

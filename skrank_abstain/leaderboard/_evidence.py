@@ -41,11 +41,12 @@ _CLUSTERS = 1000
 #: Variance of the narrow mixture, of strengths in logits, and of a mean difference of
 #: metrics over its deviation.
 _LOGITS, _DEVIATIONS = 0.3, 0.03
-#: Least and largest number of draws, and of draws of a pair in all.
+#: Fewest and most draws, and the number of draws times pairs that is cheap.
 _DRAWS, _MOST_DRAWS, _WORK = 2000, 50_000, 2e7
 #: Votes below which an item is provisional.
 _PROVISIONAL = 10
-#: Least number of standard errors in the value of a question: two equals count, too.
+#: Smaller differences, in standard errors, count as this large in the value of a
+#: question, so that equal items are asked about, too.
 _LEAST = 0.3
 #: Items next to the leader that are tried in its place.
 _CHALLENGERS = 5
@@ -468,7 +469,8 @@ class ScoreEvidence(Evidence):
         times = rng.multinomial(n_queries, equal, self.n_draws).T.astype(np.float32)
         signs = random_signs(n_queries, self.n_draws, rng)
         tests: list[Test] = [Flipped(systems, signs), Bootstrapped(systems, times)]
-        # With missing cells a pair may speak against the strengths of all queries.
+        # With missing cells the queries that two systems share may order them against
+        # their strengths.
         left, right = self.pairs
         agree = (self.theta[left] - self.theta[right]) * systems.mean > 0
         tests.append(Alone(np.where(agree, np.inf, 0.0)))

@@ -435,7 +435,7 @@ def _objective(counts: Counts, at: Strengths, model: VoteModel, prior: float) ->
 
 def choose_prior(votes: Votes, model: VoteModel) -> float:
     """Return the prior of `PRIORS` that foretells votes best, by cross-validation."""
-    # By what they say: the order of the votes must not matter.
+    # Sort votes by what they say, so that their order does not matter.
     keys = votes.weight, votes.label * np.sign(votes.right - votes.left)
     ends = np.minimum(votes.left, votes.right), np.maximum(votes.left, votes.right)
     order = np.lexsort([*votes.covariates.T, *keys, *ends])

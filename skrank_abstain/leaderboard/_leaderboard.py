@@ -361,9 +361,8 @@ class Leaderboard(Saved, BaseEstimator):
         if self.prior != "cv":
             check_positive(self.prior, "prior")
         # Fits of the same votes agree, unless somebody asks for other draws.
-        random = check_random_state(
-            0 if self.random_state is None else self.random_state
-        )
+        state = 0 if self.random_state is None else self.random_state
+        random = check_random_state(state)
         return confidence, self.control, self.looks, int(random.randint(2**31 - 1))
 
     def _take(self, evidence: _evidence.Evidence, items: NDArray[Any]) -> None:

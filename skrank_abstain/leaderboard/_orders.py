@@ -121,9 +121,8 @@ class Ratio(Resampled):
         from skrank_abstain._kernels.stepping import count_larger
 
         draws, scales = np.ascontiguousarray(self.draws), self.scales[order]
-        reached = count_larger(
-            draws, self.left[order], self.right[order], scales, limits
-        )
+        pairs = self.left[order], self.right[order]
+        reached = count_larger(draws, *pairs, scales, limits)
         return np.asarray((1 + reached) / (1 + draws.shape[1]))
 
 
@@ -358,8 +357,5 @@ class Comparisons:
         """Return the best and the worst place of each item, shape (n_items, 2)."""
         won = self.difference[self.accepted] > 0
         left, right = self.left[self.accepted], self.right[self.accepted]
-        return bounds_of_orders(
-            np.where(won, left, right),
-            np.where(won, right, left),
-            np.zeros(n_items, dtype=np.int64),
-        )
+        winner, loser = np.where(won, (left, right), (right, left))
+        return bounds_of_orders(winner, loser, np.zeros(n_items, dtype=np.int64))

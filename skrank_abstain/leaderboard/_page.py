@@ -94,7 +94,8 @@ def _places(ranking: Standings) -> list[str]:
 def notes_on(evidence: Evidence) -> list[str]:
     """Return warnings about what the votes, or queries, leave unknown."""
     notes = doubts_of_chance(evidence.confidence, "confidence")
-    # All flips of so many signs, of which one and its opposite were seen.
+    # Of all flips of their signs, those seen and their opposites are most extreme: no
+    # p-value is below 2 ** (1 - number).
     least = 1 + int(np.ceil(-np.log2(1 - evidence.confidence)))
     number = float(np.max(evidence.degrees)) + 1
     if number < least and getattr(evidence, "judged", None) is None:
@@ -139,9 +140,8 @@ def _notes_on_votes(evidence: VoteEvidence) -> list[str]:
         others = np.bincount(counts.left, of_left + tie, counts.n_items)
         others += np.bincount(counts.right, of_right + tie, counts.n_items)
         if not others.all():
-            texts.append(
-                f"{listed(votes.items[others == 0].tolist())} {what} every time"
-            )
+            names = listed(votes.items[others == 0].tolist())
+            texts.append(f"{names} {what} every time")
     if texts:
         notes.append(f"{' and '.join(texts)}: the prior alone keeps strengths finite.")
     return notes

@@ -162,9 +162,8 @@ class ItemDecisions(PairDecisions):
 def named(standings: Standings) -> list[str]:
     """Return the names of the items, and which ones are provisional."""
     marks = np.where(standings.provisional, " (provisional)", "")
-    return [
-        f"{name}{mark}" for name, mark in zip(standings.item_id, marks, strict=True)
-    ]
+    marked = zip(standings.item_id, marks, strict=True)
+    return [f"{name}{mark}" for name, mark in marked]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -267,12 +266,8 @@ class LeaderboardDisplay(Display):
             ax.set_yticks([])
         else:
             # The names are the user's: a dollar sign is no formula.
-            ax.set_yticks(
-                rows.place,
-                named(rows),
-                fontsize=min(8.5, 0.8 * 72 * (_HIGHEST - 1.6) / n),
-                parse_math=False,
-            )
+            size = min(8.5, 0.8 * 72 * (_HIGHEST - 1.6) / n)
+            ax.set_yticks(rows.place, named(rows), fontsize=size, parse_math=False)
         # Upside down: place 1 on top, where lists begin.
         ax.set(xlabel="strength", ylim=(n + 0.8, 0.2))
         if name is not None:

@@ -380,9 +380,7 @@ def read_scores(frame: Any) -> tuple[NDArray[Any], FloatArray]:
             "frame must have the same rows, at least two queries, in every column, got "
             f"columns of {listed(sorted(sizes))} values."
         )
-    scores = np.stack(
-        [_metric(*column) for column in zip(names, columns, strict=True)], axis=1
-    )
+    scores = np.stack([*map(_metric, names, columns)], axis=1)
     return _array_of_names(names), scores[np.isfinite(scores).any(axis=1)]
 
 
@@ -472,8 +470,8 @@ def _open(votes: Any) -> dict[str, list[Any]]:
         raise ValueError(
             "votes must have columns left, right, label, or model_a, model_b, winner, "
             "in each row one of label and winner (two names for one column: drop or "
-            f"rename one where they differ), and none of {listed(OF_THE_MODEL)}, as of "
-            f"questions, whose label is the board's, got {listed(names)}."
+            f"rename one where they differ), got {listed(names)}. Questions, with "
+            f"{listed(OF_THE_MODEL)}, are no votes: their label is the board's."
         )
     if not columns["label"]:
         raise ValueError("votes must have at least one row, got none.")
@@ -532,7 +530,7 @@ def _covariate(table: Mapping[str, list[Any]], name: str) -> FloatArray:
 def _clusters(table: Mapping[str, list[Any]], name: str) -> tuple[IntArray, Any]:
     """Return numbers for the values of a column, and these values."""
     column = _column(table, name, "cluster")
-    # Of a log and the answers from a page, which says who answered in reviewer.
+    # A log names voters in this column, the answers from a page in reviewer.
     beside = zip(column, table.get("reviewer", column), strict=True)
     remedy = "give each unknown one an id of its own: one id for all makes them one"
     column = _named([b if is_blank(a) else a for a, b in beside], name, remedy)

@@ -519,10 +519,8 @@ class Monitor:
         Warns if ``update`` added a day to this monitor, which only the next one holds.
         """
         self._warn_of_lost(_NEXT_DAYS.get(self))
-        state: dict[str, Any] = json.loads(
-            json.dumps(vars(self), default=np.ndarray.tolist)
-        )
-        return {"version": _VERSION, **state}
+        text = json.dumps(vars(self), default=np.ndarray.tolist)
+        return {"version": _VERSION, **json.loads(text)}
 
     __getstate__ = to_dict
 
@@ -574,9 +572,8 @@ class Monitor:
         if not same:
             raise ValueError(
                 "ranker must be the one that is watched, got a "
-                f"{type(ranker).__name__} that is another, has another threshold, or "
-                "was fitted or calibrated again since, it or its model: begin anew "
-                "with Monitor.of(ranker)."
+                f"{type(ranker).__name__} that is another, or whose model, calibration "
+                "or threshold has changed since: begin anew with Monitor.of(ranker)."
             )
 
 
@@ -584,7 +581,7 @@ def _check_day(day: Any, known: Collection[str]) -> None:
     if not isinstance(day, str) or day in known:
         raise ValueError(
             f"day must be a text that names a new day, got {day!r}: {len(known)} days "
-            "were taken in already. To count a day's later queries name them otherwise."
+            "are known. Give a day's later queries a name of their own."
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -169,9 +169,8 @@ def _train(model: Any, X: Any, labels: Any) -> Any:
         return clone(model).fit(X, labels)
     except ValueError as error:
         # scikit-learn's messages do not know the ways out.
-        if not any(
-            words in str(error) for words in ("be a 1d array", "y contains NaN")
-        ):
+        known = "be a 1d array", "y contains NaN"
+        if not any(words in str(error) for words in known):
             raise
         raise ValueError(
             f"{error} Wrap a classifier for several labels in OneVsRestClassifier, or, "
@@ -346,7 +345,7 @@ default="misranking"
         if self.n_labels_ < 2:
             raise ValueError(f"y must have at least 2 labels, got {relevance.shape}.")
         # Separate seeds, so that the split does not depend on later draws.
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
+        split_seed, seed = intake.draw_seeds(self.random_state)
         # Classifiers take 0/1 for classes if they are integers.
         whole = np.array_equal(relevance, np.rint(relevance))
         labels = relevance.astype(np.int64) if whole else relevance
@@ -355,13 +354,13 @@ default="misranking"
             samples,
             # Samples are split one by one, like the items of one query: independent.
             lambda size: intake.split_for_calibration(
-                group_queries(None, X.shape[0]), size, int(seeds[0])
+                group_queries(None, X.shape[0]), size, split_seed
             ),
             lambda model, rows: _train(model, _safe_indexing(X, rows), labels[rows]),
             lambda model, rows: _ranker.label_scores(
                 model, _safe_indexing(X, rows), self.n_labels_, self.label_names_
             ),
-            int(seeds[0]),
+            split_seed,
         )
         model, prefit, rows, scores, folds = trained
         self._keep_model(trained)
@@ -390,7 +389,7 @@ default="misranking"
             rule=budget._rule() if self.cost is None else Price(self.cost),
             tie_model=self.tie_model,
             loss=self.loss,
-            random_state=int(seeds[1]),
+            random_state=seed,
         )
         ranker._rows_are_items = False  # they are scores
         # With one sample, a scalar qid says that the rows are one query.
@@ -677,9 +676,8 @@ default="misranking"
         samples = group_queries(np.arange(X.shape[0]), X.shape[0])
         shape = X.shape[0], self.n_labels_
         labels = None if y is None else self._relevance(y, shape)
-        rows = intake.describe_rows(
-            self, intake.hash_rows(X), samples.codes, labels, unit="sample"
-        )
+        hashes = intake.hash_rows(X)
+        rows = intake.describe_rows(self, hashes, samples.codes, labels, unit="sample")
         kinds = intake.groups_of_queries(groups, samples)
         # Without labels all pairs count as tied; the page then shows no such number.
         known = np.zeros(items.qid.size) if y is None else items.y

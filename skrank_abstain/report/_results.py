@@ -51,11 +51,7 @@ def sections_of_results(data: ReportData) -> list[Section]:
     if not data.items.n_pairs:
         return measured
     curve = LossCurve.of(data.ranker.calibration.engine, data.items)
-    return [
-        *measured,
-        _about_order(curve, data),
-        _about_risk(curve, data.ranker.highest_loss),
-    ]
+    return [*measured, _about_order(curve, data), _about_risk(curve, data)]
 
 
 def _rows_of_quantities(data: ReportData) -> list[list[str]]:
@@ -94,10 +90,8 @@ def _rows_of_places(data: ReportData) -> list[list[str]]:
     if data.ranker.n_folds:  # places with a confidence take queries that no model saw
         return [decided]
     try:
-        shares = selection.place_shares(known.items)
-        places = selection.confident_places(
-            shares, known.items.n_queries, items, _CONFIDENCE
-        )
+        shares, n = selection.place_shares(known.items), known.items.n_queries
+        places = selection.confident_places(shares, n, items, _CONFIDENCE)
     except ValueError:  # too few queries
         return [decided]
     alike = f"places at {_CONFIDENCE:.0%} confidence"
@@ -141,9 +135,9 @@ def _about_order(curve: LossCurve, data: ReportData) -> Section:
     return Section(title, [lead, Table(HEAD, rows), picture])
 
 
-def _about_risk(curve: LossCurve, highest: float) -> Section:
+def _about_risk(curve: LossCurve, data: ReportData) -> Section:
     share, predicted, observed, interval = curve.bins()
-    interval = interval.clip(0, highest)
+    interval = interval.clip(0, data.ranker.highest_loss)
     rows = [
         [as_number(p), as_number(o), as_interval(*ends), as_number(s)]
         for s, p, o, ends in zip(share, predicted, observed, interval, strict=True)
