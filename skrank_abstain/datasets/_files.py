@@ -91,7 +91,7 @@ def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -
     Returns
     -------
     bunch : :class:`~sklearn.utils.Bunch`
-        Of a folder, a Bunch with keys train, validation, test. For a file:
+        For a folder, a Bunch with keys train, validation, test. For a file:
 
         data : ndarray of shape (n_items, n_features), float64
             Features; one that a line leaves out is 0.

@@ -771,11 +771,11 @@ feature_names_in_
         item_id : array-like of shape (n_items,), default=None
             Names of the items: any hashable values, each once in a query.
         reviewer_error : None, float or dict of str to float, default=None
-            Of the answers about items that differ, the share that reverses their
-            order, of all reviewers or of each, in [0, 1/3]: a third is a guess. As many
-            are taken to say "same", and twice this share of the answers about ties to
-            name an order. Rates that are not given are estimated; reviewers who have
-            not answered may have one.
+            Share of the answers about items that differ that reverse their order, for
+            all reviewers or for each, in [0, 1/3]: a third is a guess. As many are
+            taken to say "same", and twice this share of the answers about ties to name
+            an order. Rates that are not given are estimated; reviewers who have not
+            answered may have one.
         gold : frame, mapping of columns or list of mappings, default=None
             Answers that are known to be right, as ``answers`` without reviewer and
             time; reviewers are measured by them. Contradictions number their rows after

@@ -161,7 +161,7 @@ class Evidence(Value):
     def place(self) -> IntArray:
         """Place of each item by its strength, 1 the strongest.
 
-        Provisional items stand behind all that they do not surely beat.
+        Provisional items stand behind all but those that they are decided to beat.
         """
         late, n = self.provisional, self.theta.size
         rank = np.empty(n, dtype=np.int64)

@@ -54,15 +54,15 @@ class Leaderboard(Saved, BaseEstimator):
         that are decided. Decides more pairs.
     looks : {"once", "any"}, default="once"
         How often the board is read. "once": the promise is about one fit, to votes
-        drawn without regard to the board. "any": it is about all fits together, while
-        votes or queries come in and whoever chose them, ``ask`` included; an order may
-        be kept once it is sure (keep it yourself: a fit only sees its own votes). "any"
+        drawn without regard to the board. "any": it is about all fits together, as
+        votes or queries come in, also those that ``ask`` chose; an order may be kept
+        once it is decided (keep it yourself: a fit only sees its own votes). "any"
         needs some 1.7 times the votes.
     prior : float or "cv", default=0.1
         Penalty on squared strengths. It keeps the strength of an item finite that won
         every time, and hardly moves one with many votes. "cv" chooses it by
         cross-validation, from .1 to 30, in some 30 fits: the next votes are foretold
-        better where there are few, and up to a sixth fewer orders are sure.
+        better where there are few, and up to a sixth fewer orders are decided.
     half_life : float, default=None
         Age at which a vote counts half: in units of the column ``time``, in days if
         that holds dates. None: all votes count alike.
@@ -73,7 +73,7 @@ class Leaderboard(Saved, BaseEstimator):
         holds for each of these shares. This takes nine more fits. Not with judges, and
         not for ``fit_scores``.
     random_state : int, RandomState instance or None, default=None
-        Of the draws that decide orders close to the limit. None: always the same
+        Seeds the draws that decide orders close to the limit. None: always the same
         ones, so that fits of the same votes agree.
 
     Attributes
@@ -84,7 +84,7 @@ class Leaderboard(Saved, BaseEstimator):
         Logits: without ties the difference of two strengths is the logarithm of the
         odds. They sum to 0.
     covariance_ : ndarray of shape (n_items, n_items), float64
-        Of the strengths, computed when it is asked for: the sandwich estimate, by
+        Covariance of the strengths, computed on access: the sandwich estimate, by
         cluster.
     coef_ : ndarray of shape (n_covariates,), float64
         Effects of the covariates on the side of the left item.
@@ -100,7 +100,7 @@ class Leaderboard(Saved, BaseEstimator):
         Likeliest share of random votes, one of 0, .025, ... .2; 0 without ``lapses``.
         Strengths, their intervals and probabilities assume this share. NaN if the votes
         do not tell it, since ``lapse_interval_`` is from 0 to .2, as always with
-        clusters. Votes that are a tie at random are not seen: it may be 0 with them.
+        clusters. Random ties are not noticed: with them it may be 0.
     lapse_interval_ : ndarray of shape (2,), float64
         Shares of random votes for which every decided order holds.
     n_votes_ : int
@@ -108,10 +108,10 @@ class Leaderboard(Saved, BaseEstimator):
     prior_ : float
         The penalty, with votes.
     reliance_ : float
-        How much the judges count, from 0 to 1; with judges alone.
+        How much the judges count, from 0 to 1; only with judges.
     vote_worth_ : float
-        How many votes of people alone one vote is worth beside the judges; with judges
-        alone.
+        How many votes of people alone one vote is worth beside the judges; only with
+        judges.
 
     See Also
     --------
@@ -130,14 +130,15 @@ class Leaderboard(Saved, BaseEstimator):
     mixture of likelihood ratios [5]_ has to be large enough, too.
 
     The log odds of a win are taken to be the difference of two strengths. Votes at
-    random make strong and weak opponents tell different stories, and false orders sure,
-    unless ``lapses=True``. Then the probability of a win is ``r / 2 + (1 - r) p``,
-    where r is the share of random votes and p the probability without them. An order
-    has to hold for every r in the set that the profile likelihood gives at confidence
-    ``1 - (1 - confidence) / 5``, and for one step of .025 beyond each end. This set
-    misses the true share with probability .01 at a ``confidence`` of .95, on top of the
-    .05. With clusters or ``looks="any"`` likelihood ratios have another distribution,
-    and an order has to hold for every r from 0 to .2.
+    random make strong and weak opponents tell different stories, and a false order may
+    be decided, unless ``lapses=True``. Then the probability of a win is
+    ``r / 2 + (1 - r) p``, where r is the share of random votes and p the probability
+    without them. An order has to hold for every r in the set that the profile
+    likelihood gives at confidence ``1 - (1 - confidence) / 5``, and for one step of
+    .025 beyond each end. This set misses the true share with probability .01 at a
+    ``confidence`` of .95, on top of the .05. With clusters or ``looks="any"``
+    likelihood ratios have another distribution, and an order has to hold for every r
+    from 0 to .2.
 
     The promise says nothing about voters unlike those who voted. A board fitted in a
     loop, with ``looks="once"``, makes its promise for each fit by itself: some of many

@@ -94,8 +94,8 @@ def _places(ranking: Standings) -> list[str]:
 def notes_on(evidence: Evidence) -> list[str]:
     """Return warnings about what the votes, or queries, leave unknown."""
     notes = doubts_of_chance(evidence.confidence, "confidence")
-    # Of all flips of their signs, those seen and their opposites are most extreme: no
-    # p-value is below 2 ** (1 - number).
+    # Only the signs that were seen, and their opposites, are as extreme: no p-value is
+    # below 2 ** (1 - number).
     least = 1 + int(np.ceil(-np.log2(1 - evidence.confidence)))
     number = float(np.max(evidence.degrees)) + 1
     if number < least and getattr(evidence, "judged", None) is None:

@@ -53,7 +53,7 @@ class Standings(Ranking):
         Votes, or queries, about the item.
     provisional : ndarray of shape (n_items,), bool
         Items with fewer than 10 votes, or queries, and fewer than half as many as
-        most: they stand behind all that they do not surely beat.
+        most: they stand behind all but the items that they are decided to beat.
     best, worst : ndarray of shape (n_items,), int64
         Best and worst place that the sure orders, and what follows from them, leave
         open, for all items at once; ``best <= place <= worst``.

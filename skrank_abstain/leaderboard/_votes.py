@@ -149,8 +149,8 @@ def read_votes(
     Warns
     -----
     UserWarning
-        Of copies of votes, of votes of which nearly all are old, and of a column that
-        says who voted and is not ``cluster``.
+        If votes are there twice, if nearly all votes are old, or if a column that is
+        not ``cluster`` says who voted.
 
     Raises
     ------

@@ -104,12 +104,13 @@ class Monitor:
     The evidence without labels is a mixture martingale on online conformal p-values
     [1]_, which bets fresh capital on every query, so that a change is found as soon
     after years as after days. The evidence of the audit is the capital of bets on
-    uniformly drawn pairs of each query [2]_. Of the loss: loss - bound of one pair, 0
-    if it is abstained on. Of the discordance: the mean of that over the drawn pairs
-    that truly differ, which has the mean w / D - bound d / D of the query (see
-    `CertifiedRisk`), whatever its number D of such pairs. Where all drawn pairs are
-    tied and others are not known it is the least that it can be, -bound, so that
-    queries with many ties cannot raise a false alarm.
+    uniformly drawn pairs of each query [2]_. An audit of the loss bets on the loss of
+    one pair minus the bound, 0 if the pair is abstained on. An audit of the discordance
+    bets on the mean of that over the drawn pairs that truly differ. This mean has the
+    expectation w / D - bound d / D of the query (see `CertifiedRisk`), whatever the
+    number D of its pairs that differ. Where all drawn pairs are tied and others are not
+    known, the smallest possible value counts, -bound, so that queries with many ties
+    cannot raise a false alarm.
 
     Both kinds of evidence assume that, while nothing changes, new queries are
     exchangeable with the calibration queries, and each comes once: bursts of one query,
@@ -460,8 +461,8 @@ class Monitor:
         Warns
         -----
         UserWarning
-            Of answers that were judged before or are to no question of an audit: they
-            change nothing.
+            If answers were judged before, or no audit asked for them: they change
+            nothing.
         """
         self._check(ranker)
         asked, bets = copy.deepcopy(self.asked), self.bets

@@ -396,7 +396,7 @@ default="misranking"
         qid = items.qid if rows.size > 1 else 0
         self._take(ranker.fit(items.X, items.y, qid=qid))
         wrong, _, high = ranker.calibration_totals_.discordance_interval("pairs")
-        # Of fewer samples, which warn anyway, the interval may be as wide by chance.
+        # Fewer samples warn anyway, and their interval may be as wide by chance.
         if high >= 0.5 and rows.size >= 10:
             warn_user(
                 f"{wrong:.0%} of the decided orders of labels are wrong on the "
@@ -483,9 +483,9 @@ default="misranking"
         Returns
         -------
         items : LabelItems
-            Of the ranker ``selective_ranker_``, as `to_items` returns them: ``qid`` by
-            the index of X, and ``item_id`` by the names of the labels in ``fit``.
-            Scorers and displays take X and y.
+            Items for ``selective_ranker_``, as `to_items` returns them: ``qid`` by the
+            index of X, and ``item_id`` by the names of the labels in ``fit``. Scorers
+            and displays take X and y.
         """
         if qid is not None:
             raise ValueError(

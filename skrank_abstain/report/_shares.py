@@ -215,9 +215,9 @@ class ReportData:
 
     @cached_property
     def expected_coverage(self) -> tuple[float, float]:
-        """Return where the coverage of these queries lies in 99 of 100 cases.
+        """Where the coverage lies if these queries are like those of the calibration.
 
-        That of as many queries like those that set the threshold.
+        A 99 % interval for as many queries.
         """
         known, n_new = self.ranker.calibration, int((self.totals.pairs > 0).sum())
         low, high = known.coverage_interval(
