@@ -470,8 +470,8 @@ def _open(votes: Any) -> dict[str, list[Any]]:
         raise ValueError(
             "votes must have columns left, right, label, or model_a, model_b, winner, "
             "in each row one of label and winner (two names for one column: drop or "
-            f"rename one where they differ), got {listed(names)}. Questions, with "
-            f"{listed(OF_THE_MODEL)}, are no votes: their label is the board's."
+            f"rename one where they differ), got {listed(names)}. Questions, whose "
+            f"label is the board's, are no votes: they have {listed(OF_THE_MODEL)}."
         )
     if not columns["label"]:
         raise ValueError("votes must have at least one row, got none.")
