@@ -86,7 +86,7 @@ print(f"by intervals that do not overlap: {np.mean(by_intervals):.0%}")
 # %%
 # What to ask next
 # ----------------
-# Which votes would settle most of what concerns the leader? ``to_page`` makes a page
+# Which votes would decide most of what concerns the leader? ``to_page`` makes a page
 # for voters of these questions. Whoever asks and looks again fits with
 # ``looks="any"``; the next page shows such an arena.
 asking = Leaderboard(looks="any").fit(votes, cluster="voter")

@@ -24,16 +24,10 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
+from skrank_abstain import pairs
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import write_file
 from skrank_abstain._validation import check_numbers, check_positive_int, shown
-from skrank_abstain.pairs import (
-    Ranking,
-    check_item_id,
-    check_output_size,
-    group_queries,
-    rows_by_place,
-)
 
 #: First bytes of compressed files.
 _SIGNS: dict[bytes, Any] = {
@@ -97,7 +91,7 @@ def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -
     Returns
     -------
     bunch : :class:`~sklearn.utils.Bunch`
-        Of a folder, a Bunch with keys train, validation, test. For a file:
+        For a folder, a Bunch with keys train, validation, test. For a file:
 
         data : ndarray of shape (n_items, n_features), float64
             Features; one that a line leaves out is 0.
@@ -168,7 +162,7 @@ def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -
     integer = all(_all_integer(target) for _, target, _ in parts.values())
     bunches = {}
     for part, (X, target, qid) in parts.items():
-        check_output_size(
+        pairs.check_output_size(
             target.size * width,
             8,
             what="feature values",
@@ -346,12 +340,8 @@ def load_trec(
             f"run must hold at least one item{left}, got none in '{run_file}'."
         )
     data, target, qid, item_id = map(np.array, zip(*items, strict=True))
-    return Bunch(
-        data=data[:, np.newaxis],
-        target=None if judged is None else target,
-        qid=qid,
-        item_id=item_id,
-    )
+    known = None if judged is None else target
+    return Bunch(data=data[:, np.newaxis], target=known, qid=qid, item_id=item_id)
 
 
 def _read_qrels(file: Path) -> dict[str, dict[str, float]]:
@@ -449,19 +439,19 @@ def save_trec(
     q1 Q0 b 2 1.99999952 ours
     q1 Q0 a 3 0.5 ours
     """
-    if not isinstance(ranking, Ranking):
+    if not isinstance(ranking, pairs.Ranking):
         if np.ndim(ranking) != 1:
             raise ValueError(
                 "ranking must be what ranking() returned, or a score for each item,"
                 f" after the path: save_trec(path, ranking), got {shown(ranking)}."
             )
         score = check_numbers(ranking, "ranking")
-        queries = group_queries(qid, score.size)
-        names: Any = check_item_id(item_id, queries)
-        rows, place = rows_by_place(score, queries)
+        queries = pairs.group_queries(qid, score.size)
+        names: Any = pairs.check_item_id(item_id, queries)
+        rows, place = pairs.rows_by_place(score, queries)
         names = rows if names is None else names[rows]
         qid = queries.values[queries.codes[rows]]
-        ranking = Ranking(qid, names, place, score[rows], place, place)
+        ranking = pairs.Ranking(qid, names, place, score[rows], place, place)
     elif qid is not None or item_id is not None:
         raise ValueError(
             "qid and item_id must be left out with a ranking, which has its own: pass "

@@ -74,34 +74,6 @@ def draw_curve(
     return line
 
 
-def draw_outcomes(
-    ax: Axes,
-    x: Any,
-    y: FloatArray,
-    outcomes: tuple[str, ...],
-    name: str | None,
-    chosen: dict[str, Any],
-) -> list[Any]:
-    """Draw a curve per outcome of a model; ``x`` and ``y`` are (n_outcomes, n_points).
-
-    Models on the same axes differ in line style and in the filling of their markers.
-    """
-    # Each earlier model has one curve in the first colour.
-    model = _colours(ax).count(PALETTE[0])
-    shared = {
-        "markersize": 5,
-        "fillstyle": _FILLINGS[model % len(_FILLINGS)],
-        "markerfacecoloralt": ax.get_facecolor(),
-        "linestyle": LINE_STYLES[model % len(LINE_STYLES)],
-    }
-    lines = []
-    for k, outcome in enumerate(outcomes):
-        label = outcome if name is None else join_label(name, outcome)
-        own = {"color": PALETTE[k], "marker": MARKERS[k], "label": label}
-        lines.append(draw_curve(ax, x[k], y[k], {**shared, **own}, chosen))
-    return lines
-
-
 def draw_intervals(line: Any, interval: FloatArray, capsize: float) -> Any:
     """Draw an interval, (n_points, 2), at each point of a line, in its colour."""
     x, y = line.get_data()
@@ -247,11 +219,34 @@ class Display(Table):
             raise TypeError(f"ax must be one matplotlib Axes or None, got {shown(ax)}.")
         self.ax_, self.figure_ = ax, ax.figure
         if ax.figure.get_layout_engine() is None:
-            # Of a subfigure, the whole.
+            # A subfigure has no layout of its own.
             ax.figure.figure.set_layout_engine("constrained")
         self._draw(self.name if name is None else name, **kwargs)
         put_legend(self.ax_, self.legend_columns)
         return self
+
+    def _draw_outcomes(
+        self, x: Any, y: FloatArray, name: str | None, chosen: dict[str, Any]
+    ) -> list[Any]:
+        """Draw a curve per outcome; ``x`` and ``y`` are (n_outcomes, n_points).
+
+        Models on the same axes differ in line style and in the filling of their
+        markers.
+        """
+        # Each earlier model has one curve in the first colour.
+        model = _colours(self.ax_).count(PALETTE[0])
+        shared = {
+            "markersize": 5,
+            "fillstyle": _FILLINGS[model % len(_FILLINGS)],
+            "markerfacecoloralt": self.ax_.get_facecolor(),
+            "linestyle": LINE_STYLES[model % len(LINE_STYLES)],
+        }
+        lines = []
+        for k, outcome in enumerate(self.outcomes):
+            label = outcome if name is None else join_label(name, outcome)
+            own = {"color": PALETTE[k], "marker": MARKERS[k], "label": label}
+            lines.append(draw_curve(self.ax_, x[k], y[k], {**shared, **own}, chosen))
+        return lines
 
     def _height(self) -> float:
         """Return the height of a new figure in inches."""
@@ -288,9 +283,7 @@ def totals_at(
     ranker: Any, X: Any, y: Any, qid: Any, coverages: FloatArray, **options: Any
 ) -> list[Any]:
     """Return totals at each coverage; the pairs are the same at all of them."""
-    points = ranker.operating_points(
-        X, y, qid=qid, coverages=coverages.tolist(), **options
-    )
+    points = ranker.operating_points(X, y, qid=qid, coverages=coverages, **options)
     totals = [point.totals for point in points]
     if not totals[0].pairs.any():
         raise no_pairs()

@@ -26,7 +26,6 @@ from skrank_abstain.displays._display import (
     check_truth,
     draw_curve,
     draw_intervals,
-    draw_outcomes,
     draw_reference,
     join_label,
     levels_of,
@@ -156,8 +155,7 @@ class CoverageDisplay(Display):
         # Acceptance does not depend on the labels.
         unknown = np.zeros(_num_samples(X))
         # Expected numbers: a randomised boundary adds no noise to the picture.
-        options = {} if groups is None else {"groups": groups}
-        totals = totals_at(ranker, X, unknown, qid, target, **options)
+        totals = totals_at(ranker, X, unknown, qid, target, groups=groups)
 
         def drawn(name: str, totals: list[Any], **parts: Any) -> Any:
             accepted = np.stack([each.accepted for each in totals], axis=1)
@@ -350,11 +348,9 @@ class ClassFractionDisplay(Display):
                 "coverages must let some pair be accepted, got none at "
                 f"{target.tolist()}."
             )
-        return cls(
-            coverage=accepted / totals[0].pairs.sum(),
-            fraction=np.array([accepted - tied, tied]) / accepted,
-            name=name,
-        ).plot(ax, **kwargs)
+        share = accepted / totals[0].pairs.sum()
+        fraction = np.array([accepted - tied, tied]) / accepted
+        return cls(coverage=share, fraction=fraction, name=name).plot(ax, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -402,17 +398,12 @@ class ClassFractionDisplay(Display):
         sums = sums_of(np.column_stack([1 - tie, tie]), level, n_levels + 1)
         counts = sums[:, :-1].cumsum(axis=1)
         accepted = counts.sum(axis=0)
-        return cls(
-            coverage=accepted / truth.size,
-            fraction=counts / accepted,
-            name=name,
-        ).plot(ax, **kwargs)
+        share, fraction = accepted / truth.size, counts / accepted
+        return cls(coverage=share, fraction=fraction, name=name).plot(ax, **kwargs)
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         coverage = np.broadcast_to(self.coverage, self.fraction.shape)
-        self.lines_ = draw_outcomes(
-            self.ax_, coverage, self.fraction, self.outcomes, name, kwargs
-        )
+        self.lines_ = self._draw_outcomes(coverage, self.fraction, name, kwargs)
         self.ax_.set(
             xlabel="coverage (share of pairs accepted)",
             ylabel="share of accepted pairs\nby true outcome",
@@ -611,9 +602,8 @@ class PairReliabilityDisplay(Display):
         return 5.4
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
-        self.lines_ = draw_outcomes(
-            self.ax_, self.prob_pred, self.prob_true, self.outcomes, name, kwargs
-        )
+        curves = self.prob_pred, self.prob_true
+        self.lines_ = self._draw_outcomes(*curves, name, kwargs)
         self.errorbars_ = []
         if self.interval is not None:
             self.errorbars_ = [

@@ -21,6 +21,7 @@ from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved, identify
 from skrank_abstain._validation import check_columns, check_fraction, shown
 from skrank_abstain._warnings import hearing, missing_qid, warn_user
+from skrank_abstain.estimators._novelty import NoveltyTest
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.report import RankerFacts
 
@@ -125,8 +126,8 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
             return _N_FOLDS if few else None
         if other:
             raise ValueError(
-                f"cv must be None with {other}, got {shown(self.cv)}: it sets a part "
-                "of the queries aside, which no model has seen, as a promise needs it."
+                f"cv must be None with {other}, got {shown(self.cv)}: {other} takes "
+                "queries that no model has seen, and with cv a model sees each query."
             )
         return self.cv
 
@@ -300,10 +301,10 @@ class RuleThreshold(ModelWrapper):
     _region: selection.Region
     _fitted_rule: Any  # a Rule; a dataclass
     _fitted_with_qid: bool
+    #: A detector of novel items, of the rankers that take one.
+    _novelty: NoveltyTest | None = None
     #: What the choice of the threshold warned of.
     _doubts: list[str]
-    #: Bounds that were tested since ``fit``; the copies share the list.
-    _bounds: list[float]
     random_state: Any
     verbose: int
     #: Whether a tie is among the answers.
@@ -328,10 +329,10 @@ class RuleThreshold(ModelWrapper):
         self.tie_model_ = calibration.model
         self.n_queries_: int = self._calibration.items.n_queries
         self.n_pairs_: int = self._calibration.items.n_pairs
-        novelty = getattr(self, "_novelty", None)
-        facts = self.estimator_, self.tie_model_, self._loss, novelty
+        facts = self.estimator_, self.tie_model_, self._loss, self._novelty
         self._id_of_fit = identify(*facts)
-        self._bounds = []
+        # Bounds that were tested since fit; the copies share the list.
+        self._bounds: list[float] = []
         self._set_threshold(rule)
         if self._answers_ties:
             self._calibration.warn_of_ties(self._region)
@@ -529,7 +530,7 @@ class RuleThreshold(ModelWrapper):
             self._region,
             self._fitted_rule,
             self._answers_ties,
-            getattr(self, "_novelty", None),
+            self._novelty,
             n_folds=self.n_folds_,
             note=self._origin,
             id_=self.id_,

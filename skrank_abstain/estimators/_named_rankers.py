@@ -41,8 +41,8 @@ default="misranking"
         tie. With "clear_order" an order of equals is a mistake and a tie hardly an
         answer, ``[[0, 1, 1], [10, 0, 10], [1, 1, 0]]``. With "zero_one", the loss of
         [1]_, a tie is an answer like the others. A matrix has a row per prediction and
-        a column per truth, both in the order -1,
-        0, +1; zero diagonal, non-negative, mirror-symmetric.
+        a column per truth, both in the order -1, 0, +1; zero diagonal, non-negative,
+        mirror-symmetric.
     novelty : outlier detector or callable, default=None
         Pairs with an item unlike the calibration items are abstained on. A detector
         with ``score_samples``, such as ``EllipticEnvelope(support_fraction=1.0)``,

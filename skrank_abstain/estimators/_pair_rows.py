@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from skrank_abstain import scorers
-from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._kernels import BitArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import (
     check_columns,
@@ -30,7 +30,7 @@ from skrank_abstain._validation import (
     refuse_lazy,
     rounded_share,
 )
-from skrank_abstain.intake import hold_out, hold_out_of_each, two_parts
+from skrank_abstain.intake import hash_rows, hold_out, hold_out_of_each, two_parts
 from skrank_abstain.pairs import Queries, group_queries, read_pair_labels
 
 #: Share of even odds mixed into a classifier's probabilities: certainty stays finite.
@@ -63,6 +63,12 @@ def sides(X: Any, known: list[str] | None = None) -> tuple[Any, Any]:
     left, right = np.split(np.arange(X.shape[1]), 2)
     names = names_for(list(getattr(X, "columns", ()))[: left.size], known)
     return _take_columns(X, left, names), _take_columns(X, right, names)
+
+
+def hash_sides(X: Any) -> BitArray | None:
+    """Return hashes of both items of each pair, shape (n_pairs, 2); see `hash_rows`."""
+    left, right = map(hash_rows, sides(X))
+    return None if left is None or right is None else np.stack([left, right], axis=1)
 
 
 def both_ways(X: Any) -> tuple[Any, Any]:

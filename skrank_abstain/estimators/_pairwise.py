@@ -12,11 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skrank_abstain import intake, selection, tie_models
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import all_or_nothing
-from skrank_abstain._validation import (
-    check_loss,
-    check_row_order,
-    check_sample_weight,
-)
+from skrank_abstain._validation import check_loss, check_row_order, check_sample_weight
 from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators import _pair_rows
 from skrank_abstain.estimators._bases import RuleThreshold
@@ -142,8 +138,8 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
     >>> model = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
     >>> model.fit(X[:300], y[:300]).predict(X[300:303])
     array(['left', 'right', 'left'], dtype='<U5')
-    >>> sure = model.at_coverage(0.5)
-    >>> sure.score(X[300:], y[300:]) > model.score(X[300:], y[300:])
+    >>> careful = model.at_coverage(0.5)
+    >>> careful.score(X[300:], y[300:]) > model.score(X[300:], y[300:])
     True
     """
 
@@ -245,7 +241,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         trained = self._fit_model(X, label, queries, kinds.code, split_seed)
         rows, scores = trained.rows, trained.scores.T
         tie_models.check_spread(np.append(*scores))
-        hashes = intake.hash_halves(_pair_rows.sides(X))
+        hashes = _pair_rows.hash_sides(X)
         self._fit_rows = intake.find_repeats(hashes, named, rows, label, trained.folds)
         intake.warn_of_repeats(self._fit_rows, "pair")
         if self.prefit_ and self._verdicts is not None:
@@ -317,8 +313,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             (``"left"`` sorts before ``"right"``).
         """
         left, right = self._score(X)
-        difference = left - right
-        return self._classes.sign * difference
+        return self._classes.sign * (left - right)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class.
@@ -334,8 +329,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             In the order of ``classes_``, alphabetical for words; ``pair_proba`` has
             the order right, tie, left.
         """
-        proba = self.pair_proba(X)
-        return proba[:, self._classes.meaning + 1]
+        return self.pair_proba(X)[:, self._classes.meaning + 1]
 
     def pair_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the pair labels -1, 0, +1.
@@ -533,9 +527,8 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         labelled = y is not None
         gaps, truth, queries = self._gaps(X, y, qid, labelled=labelled)
         label = truth if labelled else None
-        rows = intake.describe_rows(
-            self, self._hashes(X), queries.codes, label, unit="pair"
-        )
+        hashes = self._hashes(X)
+        rows = intake.describe_rows(self, hashes, queries.codes, label, unit="pair")
         counted = f"{gaps.n_pairs} pairs of {gaps.n_queries} queries"
         if qid is None:
             counted = (
@@ -543,9 +536,8 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
                 "given, so that pairs with a common item count as independent"
             )
         kinds = intake.groups_of_queries(groups, queries)
-        return write_report(
-            ReportData(self._facts(), gaps, labelled, rows, kinds, counted)
-        )
+        data = ReportData(self._facts(), gaps, labelled, rows, kinds, counted)
+        return write_report(data)
 
     def _gaps(
         self, X: Any, y: Any, qid: Any, *, labelled: bool = True
@@ -563,16 +555,11 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             region = cast("selection.GapRegion", self._region)
             difference[np.abs(difference) <= region.tolerance] = region.smallest_order
         pairs = difference, np.zeros(left.size), truth, queries.codes
-        return Scores.of_pairs(*pairs, self._keys(X)), truth, queries
-
-    def _keys(self, X: Any) -> Any:
-        """Return hashes (n_pairs, 2) of both sides where pairs are drawn, or None."""
-        return self._keys_of_draws(self._hashes, X)
+        keys = self._keys_of_draws(self._hashes, X)
+        return Scores.of_pairs(*pairs, keys), truth, queries
 
     def _hashes(self, X: Any) -> Any:
-        return intake.hash_halves(
-            _pair_rows.sides(_pair_rows.take_pairs(self, X, reset=False))
-        )
+        return _pair_rows.hash_sides(_pair_rows.take_pairs(self, X, reset=False))
 
     def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "threshold_")
@@ -585,7 +572,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
     def _decide(self, X: Any) -> selection.DecisionArrays:
         left, right = self._score(X)
         row, values = np.arange(left.size), np.append(left, right)
-        keys = self._keys(X)
+        keys = self._keys_of_draws(self._hashes, X)
         keys = None if keys is None else keys.T.reshape(-1)
         pairs = selection.RowPairs.of(values, row, row + left.size, keys)
         return self._calibration.engine.decide(self._region, values, pairs)

@@ -23,15 +23,8 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import hearing
-from skrank_abstain.estimators._bases import (
-    ModelWrapper,
-    RuleThreshold,
-    add_by_group,
-    model_columns,
-    predict_items,
-    score_new_items,
-)
-from skrank_abstain.estimators._novelty import NoveltyTest, check_novelty, find_novel
+from skrank_abstain.estimators import _bases
+from skrank_abstain.estimators._novelty import check_novelty, find_novel
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import (
     PairDecisions,
@@ -48,7 +41,7 @@ from skrank_abstain.review import Review, graded_calibration
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
 
 
-class PairDecider(ModelWrapper):
+class PairDecider(_bases.ModelWrapper):
     """Base of the rankers of items that abstain on some of their pairs.
 
     ``fit`` sets ``_region``, the accepted pairs, and calls ``_take_over``.
@@ -62,7 +55,8 @@ class PairDecider(ModelWrapper):
     _region: Any  # each engine has a type of its own
     _loss: FloatArray = ZERO_ONE_LOSS
 
-    predict = decision_function = predict_items  # scikit-learn's scorers ask for both
+    # scikit-learn's scorers ask for both.
+    predict = decision_function = _bases.predict_items
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
@@ -283,13 +277,15 @@ class PairDecider(ModelWrapper):
                 "groups must be None with pairs, got both: evaluate group by group."
             )
         decision, items = self._decision(X, qid, needs_qid=True)
-        intake.warn_of_seen(self, lambda X: intake.hash_rows(model_columns(self, X)), X)
+        intake.warn_of_seen(
+            self, lambda X: intake.hash_rows(_bases.model_columns(self, X)), X
+        )
         relevance = check_relevance(y, items.value.size)
         weight = check_sample_weight(sample_weight, items.value.size)
         if pairs is None:
             items, regions = replace(items, y=relevance), [self._region]
             add = partial(decision.tally, regions=regions, weight=weight)
-            return add_by_group(
+            return _bases.add_by_group(
                 items, groups, lambda some: add(some).totals(some.queries.values)
             )
         chosen = check_pairs(pairs, items.queries)
@@ -299,7 +295,7 @@ class PairDecider(ModelWrapper):
         )
 
 
-class SelectiveRanker(PairDecider, RuleThreshold):
+class SelectiveRanker(PairDecider, _bases.RuleThreshold):
     """Ranker that abstains on pairs whose risk is above the threshold of a rule.
 
     The model scores items, the tie model turns scores into pair probabilities and a
@@ -340,8 +336,6 @@ feature_names_in_
     >>> ranker.fit(train.data, train.target, qid=train.qid).threshold_
     0.4
     """
-
-    _novelty: NoveltyTest | None = None
 
     def __init__(
         self,
@@ -777,11 +771,11 @@ feature_names_in_
         item_id : array-like of shape (n_items,), default=None
             Names of the items: any hashable values, each once in a query.
         reviewer_error : None, float or dict of str to float, default=None
-            Of the answers about items that differ, the share that reverses their
-            order, of all reviewers or of each, in [0, 1/3]: a third is a guess. As many
-            are taken to say "same", and twice this share of the answers about ties to
-            name an order. Rates that are not given are estimated; reviewers who have
-            not answered may have one.
+            Share of the answers about items that differ that reverse their order, for
+            all reviewers or for each, in [0, 1/3]: a third is a guess. As many are
+            taken to say "same", and twice this share of the answers about ties to name
+            an order. Rates that are not given are estimated; reviewers who have not
+            answered may have one.
         gold : frame, mapping of columns or list of mappings, default=None
             Answers that are known to be right, as ``answers``, whoever gave them;
             reviewers are measured by them. Contradictions number their rows after those
@@ -896,15 +890,14 @@ feature_names_in_
         # Without labels all pairs count as tied; the page then shows no such number.
         known = np.zeros(n_items) if relevance is None else relevance
         items = replace(scored, y=known).ascending
-        features = model_columns(self, X)
-        rows = intake.describe_rows(
-            self, intake.hash_rows(features), queries.codes, relevance
-        )
+        features = _bases.model_columns(self, X)
+        hashes = intake.hash_rows(features)
+        rows = intake.describe_rows(self, hashes, queries.codes, relevance)
         kinds = intake.groups_of_queries(groups, queries, vary=True)
         ends = section_of_ends(features, items, relevance)
-        return write_report(
-            ReportData(self._facts(), items, y is not None, rows, kinds, ends=ends)
-        )
+        facts = self._facts()
+        data = ReportData(facts, items, y is not None, rows, kinds, ends=ends)
+        return write_report(data)
 
     def risk_profile(
         self, X: Any, y: ArrayLike, *, qid: Any = None
@@ -978,7 +971,7 @@ feature_names_in_
             rule = replace(own, coverage=share) if moves else selection.Coverage(share)
             region = self._calibration.select(rule)
             add = partial(self._calibration.totals, region, groups=two)
-            totals = add_by_group(items, None if two else groups, add)
+            totals = _bases.add_by_group(items, None if two else groups, add)
             points.append(selection.OperatingPoint(share, region.risk, totals))
         return points
 
@@ -1040,7 +1033,7 @@ feature_names_in_
                 "novelty=None. Pass an outlier detector, such as "
                 "EllipticEnvelope(support_fraction=1.0)."
             )
-        return self._novelty.pvalues(model_columns(self, X))
+        return self._novelty.pvalues(_bases.model_columns(self, X))
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
@@ -1050,7 +1043,7 @@ feature_names_in_
 
     def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> Scores:
         """Return scores, what the tie model compares, and which items are novel."""
-        items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
+        items, scores = _bases.score_new_items(self, X, qid, needs_qid=needs_qid)
         limit = self._fitted_rule.largest_query
         selection.check_largest_query(int(items.queries.sizes.max(initial=0)), limit)
         values = self.tie_model_.checked_transform(scores, items.queries, items.X)

@@ -5,7 +5,6 @@ from skrank_abstain.intake._repeats import (
     AboutRows,
     describe_rows,
     find_repeats,
-    hash_halves,
     hash_rows,
     warn_of_repeats,
     warn_of_seen,

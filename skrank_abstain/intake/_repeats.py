@@ -99,12 +99,6 @@ class AboutRows(NamedTuple):
     seen: str = ""
 
 
-def hash_halves(X: tuple[Any, Any]) -> BitArray | None:
-    """Return hashes (n_pairs, 2) of the left and the right half of rows of pairs."""
-    left, right = (hash_rows(half) for half in X)
-    return None if left is None or right is None else np.stack([left, right], axis=1)
-
-
 def find_repeats(
     hashes: BitArray | None,
     queries: Queries,

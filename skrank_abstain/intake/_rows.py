@@ -82,9 +82,8 @@ class Rows:
         if rows.size == self.queries.n_items:
             return self
         queries = group_queries(self.queries.codes[rows], rows.size)
-        group, y = (
-            None if values is None else values[rows] for values in (self.group, self.y)
-        )
+        both = self.group, self.y
+        group, y = (None if values is None else values[rows] for values in both)
         return Rows(_safe_indexing(self.X, rows), queries, self.has_qid, group, y)
 
 

@@ -3,30 +3,17 @@
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array, hstack
 from scipy.stats import norm
 from scipy.stats import t as student
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain.leaderboard._fit import (
-    VOTE_MODELS,
-    Counts,
-    Spread,
-    Strengths,
-    VoteModel,
-    centred,
-    count_votes,
-    design_of,
-    fit_strengths,
-    inverse_information,
-    scores_of_clusters,
-    scores_of_votes,
-    spread_of,
-    with_lapses,
-)
+from skrank_abstain.leaderboard import _fit
 from skrank_abstain.leaderboard._orders import (
     Alone,
     Bootstrapped,
@@ -54,11 +41,12 @@ _CLUSTERS = 1000
 #: Variance of the narrow mixture, of strengths in logits, and of a mean difference of
 #: metrics over its deviation.
 _LOGITS, _DEVIATIONS = 0.3, 0.03
-#: Least and largest number of draws, and of draws of a pair in all.
+#: Fewest and most draws, and the number of draws times pairs that is cheap.
 _DRAWS, _MOST_DRAWS, _WORK = 2000, 50_000, 2e7
 #: Votes below which an item is provisional.
 _PROVISIONAL = 10
-#: Least number of standard errors in the value of a question: two equals count, too.
+#: Smaller differences, in standard errors, count as this large in the value of a
+#: question, so that equal items are asked about, too.
 _LEAST = 0.3
 #: Items next to the leader that are tried in its place.
 _CHALLENGERS = 5
@@ -133,8 +121,7 @@ class Evidence(Value):
         """All pairs of items, the first one before the second."""
         n = self.theta.size
         check_output_size(n * (n - 1) // 2, _BYTES, remedy=_REMEDY)
-        left, right = np.triu_indices(n, 1)
-        return left, right
+        return np.triu_indices(n, 1)
 
     @cached_property
     def tests(self) -> list[Test]:
@@ -174,7 +161,7 @@ class Evidence(Value):
     def place(self) -> IntArray:
         """Place of each item by its strength, 1 the strongest.
 
-        Provisional items stand behind all that they do not surely beat.
+        Provisional items stand behind all but those that they are decided to beat.
         """
         late, n = self.provisional, self.theta.size
         rank = np.empty(n, dtype=np.int64)
@@ -206,6 +193,22 @@ class Evidence(Value):
     def half_width(self) -> Any:
         """Half the width of an interval in standard errors."""
         return student.ppf((1 + self.confidence) / 2, self.degrees)
+
+
+class Spread(NamedTuple):
+    """Covariances of fitted parameters.
+
+    Attributes
+    ----------
+    sandwich, expected : ndarray of shape (n_items, n_items), float64
+        Covariance of the strengths, less their mean, by the votes and by the model.
+    others : ndarray of shape (n_others,), float64
+        Standard errors of the effects and the tie parameter: the larger of both.
+    """
+
+    sandwich: FloatArray
+    expected: FloatArray
+    others: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,20 +248,29 @@ class VoteEvidence(Evidence):
         Share of random votes.
     other_lapses : ndarray, default=[]
         Other shares, with which orders have to hold, too.
+
+    Notes
+    -----
+    With H minus the second derivative of the penalised log likelihood and M the second
+    moments of the scores, the covariance of the parameters is ``H^-1 M H^-1``. The
+    sandwich estimates M from the votes, cluster by cluster. The votes on an item that
+    won every time hardly vary, and the sandwich would be near 0. So there is a second
+    covariance: its M is the expectation under the model, plus the share of the prior.
+    An order has to hold by both.
     """
 
     votes: Votes
     ties: str
     prior: float
-    fitted: Strengths
+    fitted: _fit.Strengths
     judged: Judged | None = None
     lapse: float = 0.0
     other_lapses: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
-    def model(self) -> VoteModel:
+    def model(self) -> _fit.VoteModel:
         """Probabilities of the next vote."""
-        return with_lapses(VOTE_MODELS[self.ties], self.lapse)
+        return _fit.with_lapses(_fit.VOTE_MODELS[self.ties], self.lapse)
 
     @property
     def n_votes(self) -> IntArray:
@@ -269,15 +281,38 @@ class VoteEvidence(Evidence):
         return np.inf if self.votes.cluster is None else float(self.votes.cluster.max())
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> _fit.Counts:
         """Votes by outcome."""
-        return count_votes(self.votes)
+        return _fit.count_votes(self.votes)
 
     @cached_property
     def spread(self) -> Spread:
         """Covariances of all parameters, by the votes of people."""
-        self._check_size()
-        return spread_of(self.votes, self.counts, self.fitted, self.model, self.prior)
+        counts, n, tau = self.counts, self.theta.size, self.fitted.tau
+        inverse = self.inverse_information()
+        eta = _fit.eta_of(counts, self.fitted)
+        in_eta, in_tau = self.model.scores(eta, tau)
+
+        def moments(weight: FloatArray) -> FloatArray:
+            parts = [in_eta * in_eta, in_eta * in_tau, in_tau * in_tau]
+            squares, cross, of_tau = ((weight * part).sum(axis=1) for part in parts)
+            return counts.moments(squares, cross, float(of_tau.sum())).toarray()
+
+        chance = self.model.proba(eta, tau)
+        by_chance = moments(counts.square.sum(axis=1)[:, None] * chance)
+        # The pull of the prior towards 0 adds no knowledge.
+        by_chance[np.diag_indices(n)] += self.prior
+        expected = inverse @ by_chance @ inverse
+        if self.votes.cluster is None:
+            happened = moments(counts.square)
+        else:
+            scores = self._scores_of_clusters()
+            n_clusters = scores.shape[0]
+            happened = (scores.T @ scores).toarray() * (n_clusters / (n_clusters - 1))
+        sandwich = inverse @ happened @ inverse
+        others = np.sqrt(np.maximum(np.diag(sandwich), np.diag(expected))[n:])
+        by_votes, by_model = (_fit.centred(c[:n, :n]) for c in (sandwich, expected))
+        return Spread(by_votes, by_model, others)
 
     @property
     def covariances(self) -> tuple[FloatArray, FloatArray]:
@@ -285,14 +320,30 @@ class VoteEvidence(Evidence):
         return found.sandwich, found.expected
 
     def inverse_information(self) -> FloatArray:
-        """Return the covariance of all parameters given the votes and the prior."""
-        self._check_size()
-        return inverse_information(self.counts, self.fitted, self.model, self.prior)
+        """Return H^-1, the covariance of all parameters given votes and prior."""
+        n = self.theta.size
+        check_output_size(n * n, 8 * _MATRICES, remedy=_REMEDY)
+        eta = _fit.eta_of(self.counts, self.fitted)
+        found = self.model.expand(eta, self.fitted.tau, self.counts.weight)
+        hessian = _fit.information(self.counts, found, self.prior).toarray()
+        factor = cho_factor(hessian, overwrite_a=True)
+        return np.asarray(cho_solve(factor, np.eye(len(hessian)), overwrite_b=True))
+
+    def _scores_of_clusters(self) -> csr_array:
+        """Return the summed scores of clusters, shape (n_clusters, n_parameters)."""
+        votes, n_clusters = self.votes, int(self.votes.clusters.max()) + 1
+        both = _fit.scores_of_votes(votes, self.fitted, self.model)
+        in_eta, in_tau = (part * votes.weight for part in both)
+        found = _fit.sum_by_cluster(in_eta, votes, n_clusters)
+        if not self.counts.has_ties:
+            return found
+        of_tau = np.bincount(votes.clusters, in_tau, n_clusters)
+        return csr_array(hstack([found, csr_array(of_tau[:, None])]))
 
     def posterior(self) -> FloatArray:
         """Return the covariance of the strengths less their mean, given the votes."""
         n = self.theta.size
-        return centred(self.inverse_information()[:n, :n])
+        return _fit.centred(self.inverse_information()[:n, :n])
 
     @cached_property
     def tests(self) -> list[Test]:
@@ -333,10 +384,9 @@ class VoteEvidence(Evidence):
 
     def _with_lapse(self, rate: float) -> Self:
         """Return what the votes say if this share of them is random."""
-        model = with_lapses(VOTE_MODELS[self.ties], rate)
-        fitted = fit_strengths(self.counts, model, self.prior)
-        found = replace(self, theta=fitted.theta, fitted=fitted)
-        return replace(found, lapse=rate, other_lapses=np.zeros(0))
+        other = replace(self, lapse=rate, other_lapses=np.zeros(0))
+        fitted = _fit.fit_strengths(self.counts, other.model, self.prior)
+        return replace(other, theta=fitted.theta, fitted=fitted)
 
     def _flipped(self, rng: np.random.Generator) -> tuple[Single, FloatArray]:
         """Flip the signs of the shares that clusters have in the strengths.
@@ -349,7 +399,7 @@ class VoteEvidence(Evidence):
             Sums of their products.
         """
         votes, n = self.votes, self.theta.size
-        scores = scores_of_clusters(votes, self.counts, self.fitted, self.model)
+        scores = self._scores_of_clusters()
         inverse = self.inverse_information()[:, :n]
         weight = np.bincount(votes.clusters, votes.weight) / votes.weight.sum()
         draws, moments = np.zeros((n, 1), np.float32), np.zeros((n, n))
@@ -360,10 +410,6 @@ class VoteEvidence(Evidence):
             draws = draws + shares.T.astype(np.float32) @ signs
             moments += shares.T @ shares
         return draws, moments
-
-    def _check_size(self) -> None:
-        n = self.theta.size
-        check_output_size(n * n, 8 * _MATRICES, remedy=_REMEDY)
 
 
 def mean_scores(scores: FloatArray) -> FloatArray:
@@ -423,7 +469,8 @@ class ScoreEvidence(Evidence):
         times = rng.multinomial(n_queries, equal, self.n_draws).T.astype(np.float32)
         signs = random_signs(n_queries, self.n_draws, rng)
         tests: list[Test] = [Flipped(systems, signs), Bootstrapped(systems, times)]
-        # With missing cells a pair may speak against the strengths of all queries.
+        # With missing cells the queries that two systems share may order them against
+        # their strengths.
         left, right = self.pairs
         agree = (self.theta[left] - self.theta[right]) * systems.mean > 0
         tests.append(Alone(np.where(agree, np.inf, 0.0)))
@@ -497,7 +544,7 @@ def choose_pairs(
     return columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2]
 
 
-def information_of(theta: FloatArray, model: VoteModel, tau: float) -> FloatArray:
+def information_of(theta: FloatArray, model: _fit.VoteModel, tau: float) -> FloatArray:
     """Return the information of one vote about each pair, shape (n_items, n_items)."""
     eta = np.subtract.outer(theta, theta).ravel()
     in_eta, _ = model.scores(eta, tau)
@@ -616,8 +663,8 @@ def _influence(
     votes, n = evidence.votes, evidence.theta.size
     k = votes.covariates.shape[1]
     direction = inverse[:, leader] - inverse[:, other]
-    in_eta, in_tau = scores_of_votes(votes, evidence.fitted, evidence.model)
-    along = design_of(votes, n) @ direction[: n + k]
+    in_eta, in_tau = _fit.scores_of_votes(votes, evidence.fitted, evidence.model)
+    along = _fit.design_of(votes, n) @ direction[: n + k]
     found = along * in_eta + (direction[n + k :] * in_tau[:, None]).sum(axis=1)
     return np.asarray(votes.weight * found)
 
@@ -634,8 +681,8 @@ def _successor(evidence: VoteEvidence, leader: int, removed: IntArray) -> int | 
     """Return the item as strong as the leader without some votes, or None."""
     kept = np.ones(evidence.votes.left.size, dtype=bool)
     kept[removed] = False
-    counts = count_votes(evidence.votes.take(kept))
-    theta = fit_strengths(counts, evidence.model, evidence.prior).theta.copy()
+    counts = _fit.count_votes(evidence.votes.take(kept))
+    theta = _fit.fit_strengths(counts, evidence.model, evidence.prior).theta.copy()
     own, theta[leader] = theta[leader], -np.inf
     # Stronger items are provisional, and may not lead.
     theta[evidence.theta > evidence.theta[leader]] = -np.inf

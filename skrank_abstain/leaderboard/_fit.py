@@ -1,4 +1,4 @@
-"""Strengths by name: models of votes, their likelihood, and covariances.
+"""Strengths by name: models of votes, and their likelihood.
 
 Models give the probabilities of the next vote, left wins, tie, right wins, for a
 difference ``eta`` of strengths. Both have one tie parameter ``tau``, and a log
@@ -9,13 +9,6 @@ wins.
 The penalised log likelihood is concave in all parameters: the strengths of the items,
 the effects of covariates, and the tie parameter, if there are ties. The strengths of
 items that are linked by votes sum to zero.
-
-With H minus the second derivative of the penalised log likelihood and M the second
-moments of the scores, the covariance is ``H^-1 M H^-1``. The sandwich estimates M from
-the votes, cluster by cluster. The votes on an item that won every time hardly vary, and
-the sandwich would call its strength certain. So there is a second covariance: its M is
-the expectation under the model, plus the share of the prior. An order has to hold by
-both.
 """
 
 from abc import ABC, abstractmethod
@@ -413,10 +406,7 @@ def fit_strengths(counts: Counts, model: VoteModel, prior: float) -> Strengths:
         return Strengths(x[:n], x[n : n + k], tau)
 
     def objective(x: FloatArray) -> float:
-        at = parts(x)
-        eta = eta_of(counts, at)
-        value = model.log_likelihood(eta, at.tau, counts.weight)
-        return value - prior / 2 * float(at.theta @ at.theta)
+        return _objective(counts, parts(x), model, prior)
 
     for _ in range(_STEPS):
         at = parts(x)
@@ -424,7 +414,7 @@ def fit_strengths(counts: Counts, model: VoteModel, prior: float) -> Strengths:
         others = [found.tau_score] * counts.has_ties
         gradient = np.append(counts.design.T @ found.score, others)
         gradient[:n] -= prior * at.theta
-        step = _solve(_information(counts, found, prior), gradient)
+        step = _solve(information(counts, found, prior), gradient)
         promise = float(gradient @ step)
         if promise < _SMALL:
             return parts(x + step)
@@ -438,9 +428,14 @@ def fit_strengths(counts: Counts, model: VoteModel, prior: float) -> Strengths:
     return parts(x)
 
 
+def _objective(counts: Counts, at: Strengths, model: VoteModel, prior: float) -> float:
+    value = model.log_likelihood(eta_of(counts, at), at.tau, counts.weight)
+    return value - prior / 2 * float(at.theta @ at.theta)
+
+
 def choose_prior(votes: Votes, model: VoteModel) -> float:
     """Return the prior of `PRIORS` that foretells votes best, by cross-validation."""
-    # By what they say: the order of the votes must not matter.
+    # Sort votes by what they say, so that their order does not matter.
     keys = votes.weight, votes.label * np.sign(votes.right - votes.left)
     ends = np.minimum(votes.left, votes.right), np.maximum(votes.left, votes.right)
     order = np.lexsort([*votes.covariates.T, *keys, *ends])
@@ -483,9 +478,7 @@ def choose_lapses(
     for k, rate in enumerate(LAPSES):
         mixed = with_lapses(model, rate)
         at = fit_strengths(counts, mixed, prior)
-        eta = eta_of(counts, at)
-        profile[k] = mixed.log_likelihood(eta, at.tau, counts.weight)
-        profile[k] -= prior / 2 * float(at.theta @ at.theta)
+        profile[k] = _objective(counts, at, mixed, prior)
     # Weights may have any unit.
     profile *= counts.weight.sum() / counts.square.sum()
     near = 2 * (profile.max() - profile) <= chi2.ppf(level, 1)
@@ -514,7 +507,7 @@ def share_of_its_own(counts: Counts) -> float:
     return float(np.linalg.eigvalsh(rest)[0])
 
 
-def _information(counts: Counts, found: Expansion, prior: float) -> csr_array:
+def information(counts: Counts, found: Expansion, prior: float) -> csr_array:
     """Return minus the second derivative of the penalised log likelihood."""
     moments = counts.moments(found.curvature, found.cross, found.tau_curvature)
     pull = prior * (np.arange(moments.shape[0]) < counts.n_items)
@@ -528,95 +521,6 @@ def _solve(matrix: csr_array, right: FloatArray) -> FloatArray:
         return np.asarray(cho_solve(factor, right))
     preconditioner = diags_array(1 / matrix.diagonal())
     return np.asarray(cg(matrix, right, rtol=1e-8, M=preconditioner)[0])
-
-
-@dataclass(frozen=True, eq=False)
-class Spread:
-    """Covariances of fitted parameters.
-
-    Attributes
-    ----------
-    sandwich, expected : ndarray of shape (n_items, n_items), float64
-        Covariance of the strengths, less their mean, by the votes and by the model.
-    others : ndarray of shape (n_others,), float64
-        Standard errors of the effects and the tie parameter: the larger of both.
-    """
-
-    sandwich: FloatArray
-    expected: FloatArray
-    others: FloatArray
-
-
-def spread_of(
-    votes: Votes, counts: Counts, fitted: Strengths, model: VoteModel, prior: float
-) -> Spread:
-    """Return the covariances of fitted parameters.
-
-    Parameters
-    ----------
-    votes : Votes
-        Without clusters each vote is one.
-    counts : Counts
-        The same votes.
-    fitted : Strengths
-    model : VoteModel
-    prior : float
-
-    Returns
-    -------
-    spread : Spread
-    """
-    n = counts.n_items
-    eta = eta_of(counts, fitted)
-    inverse = inverse_information(counts, fitted, model, prior)
-    in_eta, in_tau = model.scores(eta, fitted.tau)
-
-    def moments(weight: FloatArray) -> FloatArray:
-        parts = [in_eta * in_eta, in_eta * in_tau, in_tau * in_tau]
-        squares, cross, of_tau = ((weight * part).sum(axis=1) for part in parts)
-        return counts.moments(squares, cross, float(of_tau.sum())).toarray()
-
-    chance = model.proba(eta, fitted.tau)
-    by_chance = moments(counts.square.sum(axis=1)[:, None] * chance)
-    # The pull of the prior towards 0 adds no knowledge.
-    by_chance[np.diag_indices(n)] += prior
-    expected = inverse @ by_chance @ inverse
-    if votes.cluster is None:
-        happened = moments(counts.square)
-    else:
-        scores = scores_of_clusters(votes, counts, fitted, model)
-        n_clusters = scores.shape[0]
-        happened = (scores.T @ scores).toarray() * (n_clusters / (n_clusters - 1))
-    sandwich = inverse @ happened @ inverse
-    others = np.sqrt(np.maximum(np.diag(sandwich), np.diag(expected))[n:])
-    return Spread(centred(sandwich[:n, :n]), centred(expected[:n, :n]), others)
-
-
-def inverse_information(
-    counts: Counts, fitted: Strengths, model: VoteModel, prior: float
-) -> FloatArray:
-    """Return H^-1 of all parameters, the strengths first."""
-    eta = eta_of(counts, fitted)
-    found = model.expand(eta, fitted.tau, counts.weight)
-    hessian = _information(counts, found, prior).toarray()
-    identity = np.eye(len(hessian))
-    factor = cho_factor(hessian, overwrite_a=True)
-    return np.asarray(cho_solve(factor, identity, overwrite_b=True))
-
-
-def scores_of_clusters(
-    votes: Votes, counts: Counts, fitted: Strengths, model: VoteModel
-) -> csr_array:
-    """Return the summed scores of clusters, shape (n_clusters, n_parameters)."""
-    n_clusters = int(votes.clusters.max()) + 1
-    in_eta, in_tau = (
-        part * votes.weight for part in scores_of_votes(votes, fitted, model)
-    )
-    found = sum_by_cluster(in_eta, votes, n_clusters)
-    if not counts.has_ties:
-        return found
-    of_tau = np.bincount(votes.clusters, in_tau, n_clusters)
-    return csr_array(hstack([found, csr_array(of_tau[:, None])]))
 
 
 def centred(covariance: FloatArray) -> FloatArray:

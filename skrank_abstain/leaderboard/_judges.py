@@ -1,7 +1,7 @@
 """Votes of automatic judges beside people's: prediction-powered strengths.
 
 A judge that also votes on the people's battles shows its errors there. Its votes on
-many other battles then make the strengths more certain, and its bias cancels.
+many other battles then make the strengths more precise, and its bias cancels.
 """
 
 from dataclasses import replace
@@ -12,17 +12,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_array
 
 from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain.leaderboard import _fit
 from skrank_abstain.leaderboard._evidence import Judged, VoteEvidence
-from skrank_abstain.leaderboard._fit import (
-    Counts,
-    Strengths,
-    VoteModel,
-    centred,
-    count_votes,
-    eta_of,
-    scores_of_votes,
-    sum_by_cluster,
-)
 from skrank_abstain.leaderboard._votes import Votes
 
 _STEPS = 200
@@ -56,15 +47,15 @@ def fit_with_judges(alone: VoteEvidence, judges: Votes, vote: IntArray) -> VoteE
     people, counts, model, prior = alone.votes, alone.counts, alone.model, alone.prior
     beside, others = _kinds_of(people, judges, vote)
 
-    def covariances(fitted: Strengths) -> list[FloatArray]:
+    def covariances(fitted: _fit.Strengths) -> list[FloatArray]:
         """Return those of people, of people and judges, and of judges."""
-        found = model.expand(eta_of(counts, fitted), fitted.tau, counts.weight)
+        found = model.expand(_fit.eta_of(counts, fitted), fitted.tau, counts.weight)
         hessian = counts.gram(found.curvature).toarray()
         inverse = np.linalg.inv(hessian + prior * np.eye(counts.n_items))
 
         def summed(votes: Votes, n_clusters: int) -> csr_array:
-            in_eta, _ = scores_of_votes(votes, fitted, model)
-            return sum_by_cluster(in_eta * votes.weight, votes, n_clusters)
+            in_eta, _ = _fit.scores_of_votes(votes, fitted, model)
+            return _fit.sum_by_cluster(in_eta * votes.weight, votes, n_clusters)
 
         share = np.bincount(people.clusters, people.weight)
         own = np.bincount(others.clusters, others.weight)
@@ -72,7 +63,7 @@ def fit_with_judges(alone: VoteEvidence, judges: Votes, vote: IntArray) -> VoteE
         three = summed(others, own.size)
         of_judges = _moments(two, two, share) + _moments(three, three, own)
         moments = _moments(one, one, share), _moments(one, two, share), of_judges
-        return [centred(inverse @ each @ inverse) for each in moments]
+        return [_fit.centred(inverse @ each @ inverse) for each in moments]
 
     cross, square = map(np.trace, covariances(alone.fitted)[1:])
     reliance = float(np.clip(cross / max(square, 1e-300), 0, 1))
@@ -82,7 +73,7 @@ def fit_with_judges(alone: VoteEvidence, judges: Votes, vote: IntArray) -> VoteE
         for name in ("left", "right", "label", "covariates")
     }
     every = replace(people, **columns, weight=np.concatenate(weight))
-    fitted = _solve(count_votes(every), alone.fitted, model, prior)
+    fitted = _solve(_fit.count_votes(every), alone.fitted, model, prior)
     of_people, mixed, of_judges = covariances(fitted)
     sandwich = of_people - reliance * (mixed + mixed.T) + reliance**2 * of_judges
     worth = float(np.trace(of_people) / np.trace(sandwich))
@@ -119,8 +110,8 @@ def _moments(first: csr_array, second: csr_array, weight: Any) -> FloatArray:
 
 
 def _solve(
-    counts: Counts, start: Strengths, model: VoteModel, prior: float
-) -> Strengths:
+    counts: _fit.Counts, start: _fit.Strengths, model: _fit.VoteModel, prior: float
+) -> _fit.Strengths:
     """Solve the equations of the strengths, from those of people alone."""
     fitted, diagonal = start, np.diag_indices(counts.n_items)
 
@@ -130,7 +121,7 @@ def _solve(
         return np.asarray(cho_solve(cho_factor(hessian), gradient))
 
     for _ in range(_STEPS):
-        found = model.expand(eta_of(counts, fitted), fitted.tau, counts.weight)
+        found = model.expand(_fit.eta_of(counts, fitted), fitted.tau, counts.weight)
         gradient = counts.design.T @ found.score - prior * fitted.theta
         try:
             step = step_of(found.curvature, gradient)

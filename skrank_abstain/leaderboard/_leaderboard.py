@@ -22,35 +22,10 @@ from skrank_abstain._validation import (
     listed,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.leaderboard._evidence import (
-    Evidence,
-    Fragility,
-    ScoreEvidence,
-    VoteEvidence,
-    choose_pairs,
-    find_fragility,
-    mean_scores,
-)
-from skrank_abstain.leaderboard._fit import (
-    LAPSES,
-    VOTE_MODELS,
-    choose_lapses,
-    choose_prior,
-    count_votes,
-    fit_strengths,
-    share_of_its_own,
-    with_lapses,
-)
+from skrank_abstain.leaderboard import _evidence, _fit, _votes
 from skrank_abstain.leaderboard._judges import fit_with_judges
 from skrank_abstain.leaderboard._page import notes_on, write_report
 from skrank_abstain.leaderboard._standings import ItemDecisions, Standings
-from skrank_abstain.leaderboard._votes import (
-    number_names,
-    read_judges,
-    read_scores,
-    read_votes,
-    split_votes,
-)
 from skrank_abstain.report import Report
 from skrank_abstain.review import Questions
 
@@ -79,15 +54,15 @@ class Leaderboard(Saved, BaseEstimator):
         that are decided. Decides more pairs.
     looks : {"once", "any"}, default="once"
         How often the board is read. "once": the promise is about one fit, to votes
-        drawn without regard to the board. "any": it is about all fits together, while
-        votes or queries come in and whoever chose them, ``ask`` included; an order may
-        be kept once it is sure (keep it yourself: a fit only sees its own votes). "any"
+        drawn without regard to the board. "any": it is about all fits together, as
+        votes or queries come in, also those that ``ask`` chose; an order may be kept
+        once it is decided (keep it yourself: a fit only sees its own votes). "any"
         needs some 1.7 times the votes.
     prior : float or "cv", default=0.1
         Penalty on squared strengths. It keeps the strength of an item finite that won
         every time, and hardly moves one with many votes. "cv" chooses it by
         cross-validation, from .1 to 30, in some 30 fits: the next votes are foretold
-        better where there are few, and up to a sixth fewer orders are sure.
+        better where there are few, and up to a sixth fewer orders are decided.
     half_life : float, default=None
         Age at which a vote counts half: in units of the column ``time``, in days if
         that holds dates. None: all votes count alike.
@@ -98,7 +73,7 @@ class Leaderboard(Saved, BaseEstimator):
         holds for each of these shares. This takes nine more fits. Not with judges, and
         not for ``fit_scores``.
     random_state : int, RandomState instance or None, default=None
-        Of the draws that decide orders close to the limit. None: always the same
+        Seeds the draws that decide orders close to the limit. None: always the same
         ones, so that fits of the same votes agree.
 
     Attributes
@@ -109,7 +84,7 @@ class Leaderboard(Saved, BaseEstimator):
         Logits: without ties the difference of two strengths is the logarithm of the
         odds. They sum to 0.
     covariance_ : ndarray of shape (n_items, n_items), float64
-        Of the strengths, computed when it is asked for: the sandwich estimate, by
+        Covariance of the strengths, computed on access: the sandwich estimate, by
         cluster.
     coef_ : ndarray of shape (n_covariates,), float64
         Effects of the covariates on the side of the left item.
@@ -125,7 +100,7 @@ class Leaderboard(Saved, BaseEstimator):
         Likeliest share of random votes, one of 0, .025, ... .2; 0 without ``lapses``.
         Strengths, their intervals and probabilities assume this share. NaN if the votes
         do not tell it, since ``lapse_interval_`` is from 0 to .2, as always with
-        clusters. Votes that are a tie at random are not seen: it may be 0 with them.
+        clusters. Random ties are not noticed: with them it may be 0.
     lapse_interval_ : ndarray of shape (2,), float64
         Shares of random votes for which every decided order holds.
     n_votes_ : int
@@ -133,10 +108,10 @@ class Leaderboard(Saved, BaseEstimator):
     prior_ : float
         The penalty, with votes.
     reliance_ : float
-        How much the judges count, from 0 to 1; with judges alone.
+        How much the judges count, from 0 to 1; only with judges.
     vote_worth_ : float
-        How many votes of people alone one vote is worth beside the judges; with judges
-        alone.
+        How many votes of people alone one vote is worth beside the judges; only with
+        judges.
 
     See Also
     --------
@@ -155,14 +130,15 @@ class Leaderboard(Saved, BaseEstimator):
     mixture of likelihood ratios [5]_ has to be large enough, too.
 
     The log odds of a win are taken to be the difference of two strengths. Votes at
-    random make strong and weak opponents tell different stories, and false orders sure,
-    unless ``lapses=True``. Then the probability of a win is ``r / 2 + (1 - r) p``,
-    where r is the share of random votes and p the probability without them. An order
-    has to hold for every r in the set that the profile likelihood gives at confidence
-    ``1 - (1 - confidence) / 5``, and for one step of .025 beyond each end. This set
-    misses the true share with probability .01 at a ``confidence`` of .95, on top of the
-    .05. With clusters or ``looks="any"`` likelihood ratios have another distribution,
-    and an order has to hold for every r from 0 to .2.
+    random make strong and weak opponents tell different stories, and a false order may
+    be decided, unless ``lapses=True``. Then the probability of a win is
+    ``r / 2 + (1 - r) p``, where r is the share of random votes and p the probability
+    without them. An order has to hold for every r in the set that the profile
+    likelihood gives at confidence ``1 - (1 - confidence) / 5``, and for one step of
+    .025 beyond each end. This set misses the true share with probability .01 at a
+    ``confidence`` of .95, on top of the .05. With clusters or ``looks="any"``
+    likelihood ratios have another distribution, and an order has to hold for every r
+    from 0 to .2.
 
     The promise says nothing about voters unlike those who voted. A board fitted in a
     loop, with ``looks="once"``, makes its promise for each fit by itself: some of many
@@ -283,37 +259,39 @@ class Leaderboard(Saved, BaseEstimator):
         """
         promise = self._checked_options()
         options: Any = {"covariates": covariates, "cluster": cluster, "labels": labels}
-        table = read_votes(votes, half_life=self.half_life, **options)
-        counts, model = count_votes(table), VOTE_MODELS[self.ties]
-        if share_of_its_own(counts) < _NOTHING:
+        table = _votes.read_votes(votes, half_life=self.half_life, **options)
+        counts, model = _fit.count_votes(table), _fit.VOTE_MODELS[self.ties]
+        if _fit.share_of_its_own(counts) < _NOTHING:
             raise ValueError(
                 "covariates must say something that items and other covariates do not, "
                 f"got {listed(covariates)}: the advantage of the left side, for one, "
                 "cannot be told from the strength of an item that is always there."
             )
-        prior = choose_prior(table, model) if self.prior == "cv" else self.prior
+        prior = _fit.choose_prior(table, model) if self.prior == "cv" else self.prior
         lapse, other_lapses = 0.0, np.zeros(0)
         if self.lapses:
             # A likelihood ratio is about independent votes, looked at once.
             once = cluster is None and self.looks == "once"
             level = 1 - (1 - self.confidence) / 5 if once else 1.0
-            lapse, other_lapses = choose_lapses(counts, model, prior, level)
-        fitted = fit_strengths(counts, with_lapses(model, lapse), prior)
+            lapse, other_lapses = _fit.choose_lapses(counts, model, prior, level)
+        fitted = _fit.fit_strengths(counts, _fit.with_lapses(model, lapse), prior)
         voted = *promise, fitted.theta, table, self.ties, float(prior), fitted
-        evidence = VoteEvidence(*voted, lapse=lapse, other_lapses=other_lapses)
+        evidence = _evidence.VoteEvidence(
+            *voted, lapse=lapse, other_lapses=other_lapses
+        )
         if judges is not None:
             if self.lapses or covariates:
                 raise ValueError(
                     "judges must be None with covariates and with lapses=True: what "
                     "judges add is not known there. Fit one or the other."
                 )
-            theirs = read_judges(judges, votes, table, labels)
+            theirs = _votes.read_judges(judges, votes, table, labels)
             evidence = fit_with_judges(evidence, *theirs)
             judged: Any = evidence.judged
             self.reliance_, self.vote_worth_ = judged.reliance, judged.worth
         self._take(evidence, table.items)
         self._labels = labels
-        parts = split_votes(votes, by, table.weight) if by else {}
+        parts = _votes.split_votes(votes, by, table.weight) if by else {}
         self.boards_ = {
             category: clone(self).set_params(half_life=None).fit(part, **options)
             for category, part in parts.items()
@@ -323,7 +301,7 @@ class Leaderboard(Saved, BaseEstimator):
         self.tau_ = fitted.tau
         every = np.append(other_lapses, lapse)
         self.lapse_interval_ = np.array([every.min(), every.max()])
-        self.lapse_ = lapse if np.ptp(every) < LAPSES[-1] else np.nan
+        self.lapse_ = lapse if np.ptp(every) < _fit.LAPSES[-1] else np.nan
         self.prior_ = float(prior)
         self.n_votes_ = int(table.per_item.sum()) // 2
         return self
@@ -370,26 +348,25 @@ class Leaderboard(Saved, BaseEstimator):
                 "lapses must be False for fit_scores, got True: only votes can be cast "
                 "at random."
             )
-        items, scores = read_scores(frame)
+        items, scores = _votes.read_scores(frame)
         self.n_votes_ = len(scores)
-        theta = mean_scores(scores)
-        self._take(ScoreEvidence(*options, theta=theta, scores=scores), items)
+        theta = _evidence.mean_scores(scores)
+        self._take(_evidence.ScoreEvidence(*options, theta=theta, scores=scores), items)
         return self
 
     def _checked_options(self) -> tuple[float, str, str, int]:
         confidence = check_fraction(self.confidence, "confidence")
-        check_choice(self.ties, "ties", tuple(VOTE_MODELS))
+        check_choice(self.ties, "ties", tuple(_fit.VOTE_MODELS))
         check_choice(self.control, "control", ("familywise", "fdr"))
         check_choice(self.looks, "looks", ("once", "any"))
         if self.prior != "cv":
             check_positive(self.prior, "prior")
         # Fits of the same votes agree, unless somebody asks for other draws.
-        random = check_random_state(
-            0 if self.random_state is None else self.random_state
-        )
+        state = 0 if self.random_state is None else self.random_state
+        random = check_random_state(state)
         return confidence, self.control, self.looks, int(random.randint(2**31 - 1))
 
-    def _take(self, evidence: Evidence, items: NDArray[Any]) -> None:
+    def _take(self, evidence: _evidence.Evidence, items: NDArray[Any]) -> None:
         self._evidence = evidence
         self.items_ = items
         self.strengths_ = evidence.theta
@@ -463,15 +440,15 @@ class Leaderboard(Saved, BaseEstimator):
             The neighbours of the ranking, from the top. ``more`` is the number of
             further votes or queries, of the whole board and of the same kind, with
             which the order is sure with a probability of one half: 0 if it is sure,
-            infinite if it is more than 99 times those that there are. What is decided
-            then is so small a difference that most equal items show a larger one.
+            infinite if it is more than 99 times those that there are: a difference
+            that takes so many is smaller than most that equal items show.
             ``first`` is the largest number that an order of the leader needs.
 
         Notes
         -----
         With k times as much data a difference of t standard errors is decided with
         probability ``Phi((t sqrt(k) - c) / sqrt(k - 1))``, where c is what it takes
-        among the pairs that are open. Votes that ``ask`` chooses settle more.
+        among the pairs that are open. Votes that ``ask`` chooses decide more.
 
         Raises
         ------
@@ -542,7 +519,7 @@ class Leaderboard(Saved, BaseEstimator):
         evidence = self._voted()
         names = check_vector(left, "left").tolist()
         others = check_vector(right, "right", len(names), unit="pair").tolist()
-        first, second = number_names([names, others], self.items_)
+        first, second = _votes.number_names([names, others], self.items_)
         eta = self.strengths_[first] - self.strengths_[second]
         if covariates is not None:
             z = check_finite(covariates, "covariates", ("n_pairs", "n_covariates"))
@@ -573,19 +550,18 @@ class Leaderboard(Saved, BaseEstimator):
             If a vote is about an item that the board does not have, or invalid.
         """
         evidence = self._voted()
-        table = read_votes(
+        table = _votes.read_votes(
             votes, covariates=self.covariates_, items=self.items_, labels=self._labels
         )
-        eta = self.strengths_[table.left] - self.strengths_[table.right]
-        proba = evidence.model.proba(eta + table.covariates @ self.coef_, self.tau_)
-        with np.errstate(divide="ignore"):  # ties where there were none
-            happened = np.log(proba[np.arange(eta.size), table.label + 1])
+        eta = _fit.eta_of(table, evidence.fitted)
+        each = np.arange(eta.size), table.label + 1
+        happened = evidence.model.log_proba(eta, self.tau_)[each]
         return float(np.average(happened, weights=table.weight))
 
     def ask(
         self, n: int = 20, *, objective: str = "pairs", per_pair: int = 1
     ) -> Questions:
-        """Return the open pairs whose next votes would settle most, best first.
+        """Return the open pairs whose next votes save most false orders, best first.
 
         Parameters
         ----------
@@ -626,7 +602,7 @@ class Leaderboard(Saved, BaseEstimator):
         n = check_positive_int(n, "n")
         per_pair = check_positive_int(per_pair, "per_pair")
         top = objective == "top"
-        left, right, value = choose_pairs(evidence, n, per_pair, top=top)
+        left, right, value = _evidence.choose_pairs(evidence, n, per_pair, top=top)
         if left.size < n:
             more = -(-n * per_pair // max(left.size, 1))
             warn_user(
@@ -649,7 +625,7 @@ class Leaderboard(Saved, BaseEstimator):
             index=self.items_,
         )
 
-    def fragility(self) -> Fragility:
+    def fragility(self) -> _evidence.Fragility:
         """Return few votes without which the leader would not lead.
 
         Returns
@@ -668,15 +644,15 @@ class Leaderboard(Saved, BaseEstimator):
                 "Leaderboard must be fitted without judges for this: ask it of the "
                 "votes of people alone."
             )
-        return find_fragility(evidence)
+        return _evidence.find_fragility(evidence)
 
-    def _known(self) -> Evidence:
+    def _known(self) -> _evidence.Evidence:
         check_is_fitted(self, "items_")
         return self._evidence
 
-    def _voted(self) -> VoteEvidence:
+    def _voted(self) -> _evidence.VoteEvidence:
         evidence = self._known()
-        if not isinstance(evidence, VoteEvidence):
+        if not isinstance(evidence, _evidence.VoteEvidence):
             raise ValueError(
                 "Leaderboard must be fitted on votes for this, by fit, got one fitted "
                 "by fit_scores: ranking and decisions need no votes."

@@ -2,9 +2,9 @@
 
 A test has a size for each pair of items, and draws of the sizes that chance would give
 if no two items differed. Sizes are ratios of a difference to its error, so that they
-can be compared: the step-down of Westfall and Young asks how often chance makes any
-pair that is not surer than this one as sure as this one. A pair is decided if all tests
-of a board decide it.
+can be compared: the step-down of Westfall and Young asks how often chance gives this
+pair, or any pair of smaller size, a size as large as this one. A pair is decided if all
+tests of a board decide it.
 """
 
 from abc import ABC, abstractmethod
@@ -121,9 +121,8 @@ class Ratio(Resampled):
         from skrank_abstain._kernels.stepping import count_larger
 
         draws, scales = np.ascontiguousarray(self.draws), self.scales[order]
-        reached = count_larger(
-            draws, self.left[order], self.right[order], scales, limits
-        )
+        pairs = self.left[order], self.right[order]
+        reached = count_larger(draws, *pairs, scales, limits)
         return np.asarray((1 + reached) / (1 + draws.shape[1]))
 
 
@@ -291,8 +290,8 @@ class Systems:
 class Flipped(Resampled):
     """Signs of the differences on queries are flipped.
 
-    This is exact where differences are symmetric. Where they are skewed, it calls too
-    much sure.
+    This is exact where differences are symmetric. Where they are skewed, it decides
+    too many pairs.
     """
 
     systems: Systems
@@ -358,8 +357,5 @@ class Comparisons:
         """Return the best and the worst place of each item, shape (n_items, 2)."""
         won = self.difference[self.accepted] > 0
         left, right = self.left[self.accepted], self.right[self.accepted]
-        return bounds_of_orders(
-            np.where(won, left, right),
-            np.where(won, right, left),
-            np.zeros(n_items, dtype=np.int64),
-        )
+        winner, loser = np.where(won, (left, right), (right, left))
+        return bounds_of_orders(winner, loser, np.zeros(n_items, dtype=np.int64))

@@ -10,12 +10,7 @@ from skrank_abstain._validation import listed
 from skrank_abstain.concentration import doubts_of_chance
 from skrank_abstain.leaderboard._evidence import Evidence, VoteEvidence
 from skrank_abstain.leaderboard._fit import LAPSES
-from skrank_abstain.leaderboard._standings import (
-    LeaderboardDisplay,
-    Standings,
-    height_of,
-    named,
-)
+from skrank_abstain.leaderboard._standings import LeaderboardDisplay, Standings, named
 from skrank_abstain.report import Picture, Report, Section, Table, write_page
 
 #: Rows of the table of items.
@@ -75,7 +70,7 @@ def write_report(board: Any, evidence: Evidence) -> Report:
         alt=f"{len(ranking)} items by strength and place, with the places left open",
         caption="Left: strengths, each with its interval. Right: places, and bars from "
         "the best to the worst that is left open.",
-        size=(7, height_of(len(ranking))),
+        size=(7, LeaderboardDisplay(standings=ranking)._height()),
         draw=partial(_draw, ranking=ranking),
     )
     sections = [
@@ -99,7 +94,8 @@ def _places(ranking: Standings) -> list[str]:
 def notes_on(evidence: Evidence) -> list[str]:
     """Return warnings about what the votes, or queries, leave unknown."""
     notes = doubts_of_chance(evidence.confidence, "confidence")
-    # All flips of so many signs, of which one and its opposite were seen.
+    # Only the signs that were seen, and their opposites, are as extreme: no p-value is
+    # below 2 ** (1 - number).
     least = 1 + int(np.ceil(-np.log2(1 - evidence.confidence)))
     number = float(np.max(evidence.degrees)) + 1
     if number < least and getattr(evidence, "judged", None) is None:
@@ -144,9 +140,8 @@ def _notes_on_votes(evidence: VoteEvidence) -> list[str]:
         others = np.bincount(counts.left, of_left + tie, counts.n_items)
         others += np.bincount(counts.right, of_right + tie, counts.n_items)
         if not others.all():
-            texts.append(
-                f"{listed(votes.items[others == 0].tolist())} {what} every time"
-            )
+            names = listed(votes.items[others == 0].tolist())
+            texts.append(f"{names} {what} every time")
     if texts:
         notes.append(f"{' and '.join(texts)}: the prior alone keeps strengths finite.")
     return notes

@@ -53,7 +53,7 @@ class Standings(Ranking):
         Votes, or queries, about the item.
     provisional : ndarray of shape (n_items,), bool
         Items with fewer than 10 votes, or queries, and fewer than half as many as
-        most: they stand behind all that they do not surely beat.
+        most: they stand behind all but the items that they are decided to beat.
     best, worst : ndarray of shape (n_items,), int64
         Best and worst place that the sure orders, and what follows from them, leave
         open, for all items at once; ``best <= place <= worst``.
@@ -162,14 +162,8 @@ class ItemDecisions(PairDecisions):
 def named(standings: Standings) -> list[str]:
     """Return the names of the items, and which ones are provisional."""
     marks = np.where(standings.provisional, " (provisional)", "")
-    return [
-        f"{name}{mark}" for name, mark in zip(standings.item_id, marks, strict=True)
-    ]
-
-
-def height_of(n_items: int) -> float:
-    """Return the inches of a picture of so many items."""
-    return float(np.clip(0.2 * n_items + 1.6, 2.6, _HIGHEST))
+    marked = zip(standings.item_id, marks, strict=True)
+    return [f"{name}{mark}" for name, mark in marked]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -241,7 +235,7 @@ class LeaderboardDisplay(Display):
         return cls(standings=board.ranking(), name=name).plot(ax, **kwargs)
 
     def _height(self) -> float:
-        return height_of(len(self.standings))
+        return float(np.clip(0.2 * len(self.standings) + 1.6, 2.6, _HIGHEST))
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         rows, ax, n = self.standings, self.ax_, len(self.standings)
@@ -254,7 +248,7 @@ class LeaderboardDisplay(Display):
             halves = spec.subgridspec(1, 2, wspace=0.05)
             ax.set_subplotspec(halves[0])
             self.places_ax_ = self.figure_.add_subplot(halves[1], sharey=ax)
-        # Wider than the places, so that one that is certain has a bar to see.
+        # Wider than the places, so that an item with one place has a bar to see.
         ends = rows.best - 0.4, rows.worst + 0.4
         style: dict[str, Any] = {"color": GREY, "alpha": 0.5, "linewidth": 4}
         self.bars_ = self.places_ax_.hlines(rows.place, *ends, **style | kwargs)
@@ -272,12 +266,8 @@ class LeaderboardDisplay(Display):
             ax.set_yticks([])
         else:
             # The names are the user's: a dollar sign is no formula.
-            ax.set_yticks(
-                rows.place,
-                named(rows),
-                fontsize=min(8.5, 0.8 * 72 * (_HIGHEST - 1.6) / n),
-                parse_math=False,
-            )
+            size = min(8.5, 0.8 * 72 * (_HIGHEST - 1.6) / n)
+            ax.set_yticks(rows.place, named(rows), fontsize=size, parse_math=False)
         # Upside down: place 1 on top, where lists begin.
         ax.set(xlabel="strength", ylim=(n + 0.8, 0.2))
         if name is not None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from skrank_abstain import pairs
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import (
@@ -26,13 +27,6 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import (
-    check_spelling,
-    read_columns,
-    read_times,
-    read_winners,
-    warn_of_unread,
-)
 from skrank_abstain.review import OF_THE_MODEL, settle_pages
 
 #: Needed columns, and their names in questions and in arenas.
@@ -155,8 +149,8 @@ def read_votes(
     Warns
     -----
     UserWarning
-        Of copies of votes, of votes of which nearly all are old, and of a column that
-        says who voted and is not ``cluster``.
+        If votes are there twice, if nearly all votes are old, or if a column that is
+        not ``cluster`` says who voted.
 
     Raises
     ------
@@ -176,7 +170,7 @@ def read_votes(
     known = [*chain(*_NEEDED.values()), *_OTHERS, *covariates]
     groups = () if cluster is None else _clusters(table, cluster)
     known += [] if cluster is None else [cluster]
-    warn_of_unread(table, known, "votes", every=False)
+    pairs.warn_of_unread(table, known, "votes", every=False)
     if cluster is None and items is None:
         _warn_of_voters({name: table[name] for name in table if name not in known})
     sides = [_named(table[x], _users_name(table, x)) for x in ("left", "right")]
@@ -190,7 +184,7 @@ def read_votes(
         )
     name = _users_name(table, "label")
     column = _named(table["label"], name)
-    label = read_winners(column, labels, sides, f"votes[{name!r}]")
+    label = pairs.read_winners(column, labels, sides, f"votes[{name!r}]")
     weight = _weights(table)
     if not repeated:
         pair, turned = np.sort([left, right], axis=0), np.where(left > right, -1, 1)
@@ -205,7 +199,7 @@ def read_votes(
     if half_life is not None:
         check_positive(half_life, "half_life")
         needs = "half_life needs time: rename yours, such as tstamp, to time. It"
-        time = read_times(_column(table, "time", needs), "votes")
+        time = pairs.read_times(_column(table, "time", needs), "votes")
         faded = np.exp2((time - time.max()) / half_life)
         n_young = int((faded > 0.5).sum())
         if min(faded.sum(), n_young) < 10 <= faded.size:
@@ -386,9 +380,7 @@ def read_scores(frame: Any) -> tuple[NDArray[Any], FloatArray]:
             "frame must have the same rows, at least two queries, in every column, got "
             f"columns of {listed(sorted(sizes))} values."
         )
-    scores = np.stack(
-        [_metric(*column) for column in zip(names, columns, strict=True)], axis=1
-    )
+    scores = np.stack([*map(_metric, names, columns)], axis=1)
     return _array_of_names(names), scores[np.isfinite(scores).any(axis=1)]
 
 
@@ -453,7 +445,7 @@ def _positions(values: list[Any], among: Iterable[Any]) -> IntArray:
 
 def _open(votes: Any) -> dict[str, list[Any]]:
     """Return the columns of a table of votes, under our names."""
-    columns: dict[str, Any] = read_columns(votes, "votes")
+    columns: dict[str, Any] = pairs.read_columns(votes, "votes")
     if "count" in columns:
         count = columns["count"]
         times = [check_positive_int(n, "count", minimum=0) for n in count]
@@ -478,8 +470,8 @@ def _open(votes: Any) -> dict[str, list[Any]]:
         raise ValueError(
             "votes must have columns left, right, label, or model_a, model_b, winner, "
             "in each row one of label and winner (two names for one column: drop or "
-            f"rename one where they differ), and none of {listed(OF_THE_MODEL)}, as of "
-            f"questions, whose label is the board's, got {listed(names)}."
+            f"rename one where they differ), got {listed(names)}. Questions, whose "
+            f"label is the board's, are no votes: they have {listed(OF_THE_MODEL)}."
         )
     if not columns["label"]:
         raise ValueError("votes must have at least one row, got none.")
@@ -544,7 +536,7 @@ def _covariate(table: Mapping[str, list[Any]], name: str) -> FloatArray:
 def _clusters(table: Mapping[str, list[Any]], name: str) -> tuple[IntArray, Any]:
     """Return numbers for the values of a column, and these values."""
     column = _column(table, name, "cluster")
-    # Of a log and the answers from a page, which says who answered in reviewer.
+    # A log names voters in this column, the answers from a page in reviewer.
     beside = zip(column, table.get("reviewer", column), strict=True)
     remedy = "give each unknown one an id of its own: one id for all makes them one"
     column = _named([b if is_blank(a) else a for a, b in beside], name, remedy)
@@ -581,7 +573,7 @@ def _named(column: list[Any], name: str, remedy: str = "fill it in") -> list[Any
 def _sorted_names(names: list[Any]) -> NDArray[Any]:
     """Return each name once, in an order that does not depend on that of the votes."""
     every = list(set(names))
-    check_spelling(every, "votes", "item")
+    pairs.check_spelling(every, "votes", "item")
     with suppress(TypeError):
         return _array_of_names(sorted(every))
     return _array_of_names(sorted(every, key=str))

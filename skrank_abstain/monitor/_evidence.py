@@ -62,6 +62,10 @@ def online_pvalues(
     return pvalues, counts
 
 
+#: Logarithms of the first bets, for two statistics: the share that `reserve` leaves.
+START = np.full((2, 2, EXPONENTS.size), np.log(0.05))
+
+
 def reserve(n_queries: IntArray) -> FloatArray:
     """Return the share of the stake that is not yet bet after so many queries.
 

@@ -24,12 +24,7 @@ from skrank_abstain.concentration import check_chance
 from skrank_abstain.displays import Display, draw_curve, draw_reference
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.intake import hash_rows
-from skrank_abstain.monitor._evidence import (
-    EXPONENTS,
-    Bets,
-    add_pvalues,
-    online_pvalues,
-)
+from skrank_abstain.monitor._evidence import START, Bets, add_pvalues, online_pvalues
 from skrank_abstain.pairs import Scores, group_queries
 from skrank_abstain.review import Questions, pair_id, take_answers
 from skrank_abstain.scorers import score_items
@@ -109,12 +104,13 @@ class Monitor:
     The evidence without labels is a mixture martingale on online conformal p-values
     [1]_, which bets fresh capital on every query, so that a change is found as soon
     after years as after days. The evidence of the audit is the capital of bets on
-    uniformly drawn pairs of each query [2]_. Of the loss: loss - bound of one pair, 0
-    if it is abstained on. Of the discordance: the mean of that over the drawn pairs
-    that truly differ, which has the mean w / D - bound d / D of the query (see
-    `CertifiedRisk`), whatever its number D of such pairs. Where all drawn pairs are
-    tied and others are not known it is the least that it can be, -bound, so that
-    queries with many ties cannot raise a false alarm.
+    uniformly drawn pairs of each query [2]_. An audit of the loss bets on the loss of
+    one pair minus the bound, 0 if the pair is abstained on. An audit of the discordance
+    bets on the mean of that over the drawn pairs that truly differ. This mean has the
+    expectation w / D - bound d / D of the query (see `CertifiedRisk`), whatever the
+    number D of its pairs that differ. Where all drawn pairs are tied and others are not
+    known, the smallest possible value counts, -bound, so that queries with many ties
+    cannot raise a false alarm.
 
     Both kinds of evidence assume that, while nothing changes, new queries are
     exchangeable with the calibration queries, and each comes once: bursts of one query,
@@ -235,7 +231,7 @@ class Monitor:
             seed=int(check_random_state(random_state).randint(2**31 - 1)),
             highest=float(known.engine.highest),
             counts=np.array([np.bincount(k, minlength=_N_LEVELS) for k in levels]),
-            logs=np.full((2, 2, EXPONENTS.size), np.log(0.05)),
+            logs=START,
         )
 
     def __repr__(self) -> str:
@@ -276,7 +272,6 @@ class Monitor:
         """Since when there is an alarm, what moved, and what the audit found."""
         n, found = self.since[0], "without labels nothing moved"
         if n:
-            # What moved most comes first.
             moves = {
                 f"{name} {a:.3g} to {b:.3g}": -abs(b - a) / (a + b or 1)
                 for name, (a, b) in self.moved.items()
@@ -466,8 +461,8 @@ class Monitor:
         Warns
         -----
         UserWarning
-            Of answers that were judged before or are to no question of an audit: they
-            change nothing.
+            If answers were judged before, or no audit asked for them: they change
+            nothing.
         """
         self._check(ranker)
         asked, bets = copy.deepcopy(self.asked), self.bets
@@ -525,10 +520,8 @@ class Monitor:
         Warns if ``update`` added a day to this monitor, which only the next one holds.
         """
         self._warn_of_lost(_NEXT_DAYS.get(self))
-        state: dict[str, Any] = json.loads(
-            json.dumps(vars(self), default=np.ndarray.tolist)
-        )
-        return {"version": _VERSION, **state}
+        text = json.dumps(vars(self), default=np.ndarray.tolist)
+        return {"version": _VERSION, **json.loads(text)}
 
     __getstate__ = to_dict
 
@@ -580,9 +573,8 @@ class Monitor:
         if not same:
             raise ValueError(
                 "ranker must be the one that is watched, got a "
-                f"{type(ranker).__name__} that is another, has another threshold, or "
-                "was fitted or calibrated again since, it or its model: begin anew "
-                "with Monitor.of(ranker)."
+                f"{type(ranker).__name__} that is another, or whose model, calibration "
+                "or threshold has changed since: begin anew with Monitor.of(ranker)."
             )
 
 
@@ -590,7 +582,7 @@ def _check_day(day: Any, known: Collection[str]) -> None:
     if not isinstance(day, str) or day in known:
         raise ValueError(
             f"day must be a text that names a new day, got {day!r}: {len(known)} days "
-            "were taken in already. To count a day's later queries name them otherwise."
+            "are known. Give a day's later queries a name of their own."
         )
 
 

@@ -263,9 +263,8 @@ def threshold_relabelling_learner(
     truth = check_codes(truth, "y", 2, "n_labelled")
     label = check_between(label, "label", 0, ranks.shape[2] - 1)
     j = check_between(j, "j", 1, ranks.shape[2])
-    rows = _candidates(
-        ranks, points, [j], learner or least_loss_learner("precision", j)
-    )
+    learner = learner or least_loss_learner("precision", j)
+    rows = _candidates(ranks, points, [j], learner)
     members = in_top(ranks[rows], j)[:, :, label]
     losses = (members[:, known] != truth).mean(axis=1)
     return _best(members, losses)
@@ -426,14 +425,12 @@ def play_rounds(
             states = [_taught(*learner, points) for learner in learners]
     # Without a learning round, the only expert is the one that never learns.
     n_followers = states[0][1].size if updated.any() else 0
-    return np.stack(
-        [
-            np.append(
-                groups[0], np.repeat(groups[1:], n_followers // (groups.size - 1))
-            )
-            for groups in rounds
-        ]
-    )
+
+    def of_experts(groups: IntArray) -> IntArray:
+        times = n_followers // (groups.size - 1)
+        return np.append(groups[0], np.repeat(groups[1:], times))
+
+    return np.stack([of_experts(groups) for groups in rounds])
 
 
 def run_of_experts(

@@ -675,11 +675,10 @@ def loss_table(
     """Return each relevance of the labels, in order, and its loss of each ranking."""
     check_function(loss, "loss(y_true, y_score)")
     grades = np.array([*product(range(n_grades), repeat=n_labels)], dtype=np.int64)
-    scores = -all_rankings(n_labels).astype(np.float64)
-    losses = [
-        [loss(y[np.newaxis], row[np.newaxis]) for row in scores]
-        for y in grades.astype(np.float64)
-    ]
+    # One sample at a time.
+    relevance = grades[:, np.newaxis].astype(np.float64)
+    scores = -all_rankings(n_labels)[:, np.newaxis].astype(np.float64)
+    losses = [[loss(y, row) for row in scores] for y in relevance]
     return grades, np.array(losses, dtype=np.float64)
 
 
@@ -841,9 +840,8 @@ def empirical_rademacher_complexity(values: ArrayLike) -> float:
     >>> empirical_rademacher_complexity([[0, 0], [1, 1]])  # (1 + 0 + 0 + 0) / 4
     0.25
     """
-    array = np.unique(
-        check_finite(values, "values", ("n_functions", "n_samples")), axis=0
-    )
+    array = check_finite(values, "values", ("n_functions", "n_samples"))
+    array = np.unique(array, axis=0)
     n_functions, n_samples = array.shape
     if n_functions * 2.0**n_samples > MAX_SUMS:
         raise ValueError(

@@ -296,16 +296,10 @@ class OnlineMultilabelRanker(MultilabelRanker):
 
     def _learn(self, X: Any, relevance: FloatArray) -> None:
         # Advice is judged before experts learn from these samples.
-        losses = np.stack(
-            [self._losses(relevance, scores) for scores in self._advice(X)], axis=1
-        )
-        weights = exponential_weights(
-            losses,
-            self.eta,
-            self.loss_bound,
-            cumulative=self.expert_losses_,
-            n_before=self.n_rounds_,
-        )
+        by_expert = [self._losses(relevance, scores) for scores in self._advice(X)]
+        losses = np.stack(by_expert, axis=1)
+        past: Any = {"cumulative": self.expert_losses_, "n_before": self.n_rounds_}
+        weights = exponential_weights(losses, self.eta, self.loss_bound, **past)
         self.expert_losses_ = self.expert_losses_ + losses.sum(axis=0)
         self.expected_loss_ += float((weights[:-1] * losses).sum())
         self.weights_ = weights[-1]

@@ -797,6 +797,5 @@ def _fit_problem(
     rows = np.concatenate([inside, outside])
     belongs = np.repeat([1, 0], [inside.size, outside.size])
     weights = share[rows] * np.where(belongs, target[rows], 1.0 - target[rows])
-    return clone(estimator).fit(
-        _safe_indexing(X, rows), belongs, **{weight_name: weights}
-    )
+    twice = _safe_indexing(X, rows)
+    return clone(estimator).fit(twice, belongs, **{weight_name: weights})

@@ -7,40 +7,18 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain import intake
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import all_or_nothing, identify
-from skrank_abstain._validation import (
-    check_fraction,
-    listed,
-    names_of_columns,
-    shown,
-)
+from skrank_abstain._validation import check_fraction, listed, names_of_columns, shown
 from skrank_abstain._warnings import hearing, warn_user
 from skrank_abstain.estimators import BALToR, ModelWrapper, SelectiveRanker
-from skrank_abstain.intake import (
-    describe_rows,
-    find_repeats,
-    groups_of_queries,
-    hash_rows,
-    split_for_calibration,
-    warn_of_repeats,
-)
 from skrank_abstain.metrics import correctness_completeness_score
-from skrank_abstain.multilabel._losses import (
-    check_label_matrix,
-    check_label_relevance,
-    check_same_labels,
-)
-from skrank_abstain.multilabel._ranker import (
-    MultilabelRanker,
-    label_scores,
-    names_of_labels,
-    warn_of_another_order,
-)
+from skrank_abstain.multilabel import _losses, _ranker
 from skrank_abstain.pairs import PairDecisions, Ranking, check_item_id, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.selection import PairTotals, Price
@@ -108,14 +86,14 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     >>> items.qid
     array([0, 0, 1, 1])
     """
-    check_same_labels(scores=scores, y=y)
+    _losses.check_same_labels(scores=scores, y=y)
     frame = y if names_of_columns(scores) is None else scores
     return _items_of(scores, y, names_of_columns(frame), frame)
 
 
 def _items_of(scores: Any, y: Any, names: Any, frame: Any) -> LabelItems:
     """Return items with names of the labels; the index of a frame names samples."""
-    matrix = check_label_matrix(scores, "scores")
+    matrix = _losses.check_label_matrix(scores, "scores")
     sample, label = np.indices(matrix.shape).reshape(2, -1)
     item_id = _name_labels(names or range(matrix.shape[1]), matrix.shape[1])[label]
     index: Any = frame.index if hasattr(frame, "iloc") else None
@@ -127,7 +105,7 @@ def _items_of(scores: Any, y: Any, names: Any, frame: Any) -> LabelItems:
     if y is None:
         return items
     # Row by row, as the scores: both checks return C-ordered matrices.
-    relevance = check_label_relevance(y, matrix.shape).ravel()
+    relevance = _losses.check_label_relevance(y, matrix.shape).ravel()
     known = ~np.isnan(relevance)
     return LabelItems(items.X[known], relevance[known], qid[known], item_id[known])
 
@@ -191,9 +169,8 @@ def _train(model: Any, X: Any, labels: Any) -> Any:
         return clone(model).fit(X, labels)
     except ValueError as error:
         # scikit-learn's messages do not know the ways out.
-        if not any(
-            words in str(error) for words in ("be a 1d array", "y contains NaN")
-        ):
+        known = "be a 1d array", "y contains NaN"
+        if not any(words in str(error) for words in known):
             raise
         raise ValueError(
             f"{error} Wrap a classifier for several labels in OneVsRestClassifier, or, "
@@ -202,11 +179,11 @@ def _train(model: Any, X: Any, labels: Any) -> Any:
         ) from error
 
 
-class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
+class SelectiveMultilabelRanker(ModelWrapper, _ranker.MultilabelRanker):
     """Rank the labels of each sample, and hand uncertain pairs of labels to a person.
 
     Wraps any estimator that scores several labels. Each sample becomes a query, its
-    labels the items, and `BALToR` decides which pairs of labels are certain enough.
+    labels the items, and `BALToR` decides the pairs of labels of least risk.
 
     Parameters
     ----------
@@ -368,7 +345,7 @@ default="misranking"
         if self.n_labels_ < 2:
             raise ValueError(f"y must have at least 2 labels, got {relevance.shape}.")
         # Separate seeds, so that the split does not depend on later draws.
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
+        split_seed, seed = intake.draw_seeds(self.random_state)
         # Classifiers take 0/1 for classes if they are integers.
         whole = np.array_equal(relevance, np.rint(relevance))
         labels = relevance.astype(np.int64) if whole else relevance
@@ -376,21 +353,21 @@ default="misranking"
         trained = self._train_or_take(
             samples,
             # Samples are split one by one, like the items of one query: independent.
-            lambda size: split_for_calibration(
-                group_queries(None, X.shape[0]), size, int(seeds[0])
+            lambda size: intake.split_for_calibration(
+                group_queries(None, X.shape[0]), size, split_seed
             ),
             lambda model, rows: _train(model, _safe_indexing(X, rows), labels[rows]),
-            lambda model, rows: label_scores(
+            lambda model, rows: _ranker.label_scores(
                 model, _safe_indexing(X, rows), self.n_labels_, self.label_names_
             ),
-            int(seeds[0]),
+            split_seed,
         )
         model, prefit, rows, scores, folds = trained
         self._keep_model(trained)
-        self.label_names_ = self.label_names_ or names_of_labels(model)
+        self.label_names_ = self.label_names_ or _ranker.names_of_labels(model)
         names = self.label_names_ or list(range(self.n_labels_))
         if prefit:
-            warn_of_another_order(scores, relevance[rows], names)
+            _ranker.warn_of_another_order(scores, relevance[rows], names)
         same = np.fmin.reduce(relevance) == np.fmax.reduce(relevance)
         if same.any():
             constant = [name for name, one in zip(names, same, strict=True) if one]
@@ -399,9 +376,9 @@ default="misranking"
                 "pairs with them are easily decided and use up the coverage. Leave "
                 "them out of y."
             )
-        hashes = hash_rows(X)
-        self._fit_rows = find_repeats(hashes, samples, rows, relevance, folds)
-        warn_of_repeats(self._fit_rows, unit="sample")
+        hashes = intake.hash_rows(X)
+        self._fit_rows = intake.find_repeats(hashes, samples, rows, relevance, folds)
+        intake.warn_of_repeats(self._fit_rows, unit="sample")
         items = to_items(scores, relevance[rows])
         # It gets the scores as a column and never sees X.
         budget = BALToR(
@@ -412,14 +389,14 @@ default="misranking"
             rule=budget._rule() if self.cost is None else Price(self.cost),
             tie_model=self.tie_model,
             loss=self.loss,
-            random_state=int(seeds[1]),
+            random_state=seed,
         )
         ranker._rows_are_items = False  # they are scores
         # With one sample, a scalar qid says that the rows are one query.
         qid = items.qid if rows.size > 1 else 0
         self._take(ranker.fit(items.X, items.y, qid=qid))
         wrong, _, high = ranker.calibration_totals_.discordance_interval("pairs")
-        # Of fewer samples, which warn anyway, the interval may be as wide by chance.
+        # Fewer samples warn anyway, and their interval may be as wide by chance.
         if high >= 0.5 and rows.size >= 10:
             warn_user(
                 f"{wrong:.0%} of the decided orders of labels are wrong on the "
@@ -488,7 +465,9 @@ default="misranking"
 
     def _scores(self, X: Any) -> FloatArray:
         self._warn_if_changed()
-        return label_scores(self.estimator_, X, self.n_labels_, self.label_names_)
+        return _ranker.label_scores(
+            self.estimator_, X, self.n_labels_, self.label_names_
+        )
 
     def to_items(self, X: Any, y: Any = None, *, qid: None = None) -> LabelItems:
         """Return the labels of samples as items, for tools that know queries.
@@ -504,9 +483,9 @@ default="misranking"
         Returns
         -------
         items : LabelItems
-            Of the ranker ``selective_ranker_``, as `to_items` returns them: ``qid`` by
-            the index of X, and ``item_id`` by the names of the labels in ``fit``.
-            Scorers and displays take X and y.
+            Items for ``selective_ranker_``, as `to_items` returns them: ``qid`` by the
+            index of X, and ``item_id`` by the names of the labels in ``fit``. Scorers
+            and displays take X and y.
         """
         if qid is not None:
             raise ValueError(
@@ -697,8 +676,9 @@ default="misranking"
         samples = group_queries(np.arange(X.shape[0]), X.shape[0])
         shape = X.shape[0], self.n_labels_
         labels = None if y is None else self._relevance(y, shape)
-        rows = describe_rows(self, hash_rows(X), samples.codes, labels, unit="sample")
-        kinds = groups_of_queries(groups, samples)
+        hashes = intake.hash_rows(X)
+        rows = intake.describe_rows(self, hashes, samples.codes, labels, unit="sample")
+        kinds = intake.groups_of_queries(groups, samples)
         # Without labels all pairs count as tied; the page then shows no such number.
         known = np.zeros(items.qid.size) if y is None else items.y
         facts = replace(

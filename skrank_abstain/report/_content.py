@@ -500,7 +500,5 @@ def section_of_ends(
         "in y as in scores: if the last items look like those that should come first, "
         "fit again with y.max() - y."
     )
-    return Section(
-        "First and last items",
-        [lead, Table(("column", "first items", "last items"), table)],
-    )
+    means = Table(("column", "first items", "last items"), table)
+    return Section("First and last items", [lead, means])

@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from skrank_abstain import displays, selection
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
-from skrank_abstain.displays import (
-    PALETTE,
-    RiskCoverageDisplay,
-    draw_curve,
-    draw_intervals,
-    draw_reference,
-)
 from skrank_abstain.metrics import area_of_prefixes
 from skrank_abstain.report._page import Picture, Section, Table
 from skrank_abstain.report._shares import (
@@ -29,15 +23,6 @@ from skrank_abstain.report._shares import (
     parts_of,
     row,
     sections_of_groups,
-)
-from skrank_abstain.selection import (
-    RiskEngine,
-    RiskProfile,
-    at_thresholds,
-    confident_places,
-    first_place_results,
-    place_results,
-    place_shares,
 )
 
 if TYPE_CHECKING:
@@ -66,11 +51,7 @@ def sections_of_results(data: ReportData) -> list[Section]:
     if not data.items.n_pairs:
         return measured
     curve = LossCurve.of(data.ranker.calibration.engine, data.items)
-    return [
-        *measured,
-        _about_order(curve, data),
-        _about_risk(curve, data.ranker.highest_loss),
-    ]
+    return [*measured, _about_order(curve, data), _about_risk(curve, data)]
 
 
 def _rows_of_quantities(data: ReportData) -> list[list[str]]:
@@ -105,17 +86,17 @@ def _rows_of_places(data: ReportData) -> list[list[str]]:
         return []
     worst = known.engine.ranks(data.ranker.region, items)[:, 1]
     name = f"decided to be among the first {_FIRST}: are, or are tied with one"
-    decided = row(name, *first_place_results(worst, items, _FIRST))
+    decided = row(name, *selection.first_place_results(worst, items, _FIRST))
     if data.ranker.n_folds:  # places with a confidence take queries that no model saw
         return [decided]
     try:
-        shares = place_shares(known.items)
-        places = confident_places(shares, known.items.n_queries, items, _CONFIDENCE)
+        shares, n = selection.place_shares(known.items), known.items.n_queries
+        places = selection.confident_places(shares, n, items, _CONFIDENCE)
     except ValueError:  # too few queries
         return [decided]
     alike = f"places at {_CONFIDENCE:.0%} confidence"
     names = "hold the true one or a tied one", "mean width, of the query"
-    columns = [each[~np.isnan(each)] for each in place_results(places, items)]
+    columns = [each[~np.isnan(each)] for each in selection.place_results(places, items)]
     return [decided] + [
         row(f"{alike}: {name}, {ALIKE['queries']}", column, np.ones(column.size))
         for name, column in zip(names, columns, strict=True)
@@ -134,7 +115,7 @@ def _about_order(curve: LossCurve, data: ReportData) -> Section:
     rows = [[name, as_number(area_of_prefixes(*whole)), interval]]
     coverage = pairs / pairs[-1]
     ends = _intervals(curve.loss, curve.pairs).clip(0, ranker.highest_loss)
-    display = RiskCoverageDisplay(
+    display = displays.RiskCoverageDisplay(
         coverage=coverage,
         selective_risk=curve.loss.sum(axis=0) / pairs,
         band=np.column_stack([coverage, ends]),
@@ -154,9 +135,9 @@ def _about_order(curve: LossCurve, data: ReportData) -> Section:
     return Section(title, [lead, Table(HEAD, rows), picture])
 
 
-def _about_risk(curve: LossCurve, highest: float) -> Section:
+def _about_risk(curve: LossCurve, data: ReportData) -> Section:
     share, predicted, observed, interval = curve.bins()
-    interval = interval.clip(0, highest)
+    interval = interval.clip(0, data.ranker.highest_loss)
     rows = [
         [as_number(p), as_number(o), as_interval(*ends), as_number(s)]
         for s, p, o, ends in zip(share, predicted, observed, interval, strict=True)
@@ -211,19 +192,19 @@ class LossCurve:
         Expected loss of the pairs up to each level.
     """
 
-    profile: RiskProfile
+    profile: selection.RiskProfile
     pairs: FloatArray
     loss: FloatArray
     predicted: FloatArray
 
     @classmethod
-    def of(cls, engine: RiskEngine, items: Any) -> Self:
+    def of(cls, engine: selection.RiskEngine, items: Any) -> Self:
         """Add up labelled pairs, at least one, at up to 200 levels of risk."""
         profile = engine.tally(items).profile()
         # Even steps in coverage; even steps in risk would not separate the many pairs
         # of nearly the same risk.
         place = _cut(np.cumsum(profile.n_pairs), _LEVELS)
-        tables = at_thresholds(engine, items, profile.risk[place])
+        tables = selection.at_thresholds(engine, items, profile.risk[place])
         n_queries = len(tables[0])
         starts = np.unique(np.arange(_MOST_UNITS) * n_queries // _MOST_UNITS)
         pairs, loss = (np.add.reduceat(table, starts, axis=0) for table in tables)
@@ -283,7 +264,7 @@ def _intervals(loss: FloatArray, pairs: FloatArray) -> FloatArray:
 
 
 def _draw_curve(
-    display: RiskCoverageDisplay,
+    display: displays.RiskCoverageDisplay,
     predicted: FloatArray,
     point: tuple[float, float],
     what: str,
@@ -294,10 +275,10 @@ def _draw_curve(
     display = replace(display).plot(figure.add_subplot())
     ax = display.ax_
     display.band_.set_label("95 %")
-    draw_reference(ax, display.coverage, predicted, "predicted", "--")
+    displays.draw_reference(ax, display.coverage, predicted, "predicted", "--")
     if np.isfinite(point).all():
-        ax.axvline(point[0], color=PALETTE[1], ls=":", zorder=0)
-        ax.plot(*point, "o", color=PALETTE[1], label="this threshold")
+        ax.axvline(point[0], color=displays.PALETTE[1], ls=":", zorder=0)
+        ax.plot(*point, "o", color=displays.PALETTE[1], label="this threshold")
     ax.set(xlabel="coverage: share of pairs decided", ylabel=what, xlim=(0, 1.02))
     ax.set_ylim(bottom=0)
     _put_legend(ax)
@@ -310,10 +291,10 @@ def _draw_reliability(
     ax = figure.add_subplot()
     top = max(predicted.max(), observed.max(), np.nanmax(interval, initial=0)) * 1.05
     top = top or 1.0
-    draw_reference(ax, [0, top], [0, top], "as predicted")
+    displays.draw_reference(ax, [0, top], [0, top], "as predicted")
     style = {"linestyle": "none", "label": "observed"}
-    line = draw_curve(ax, predicted, observed, style, {})
-    draw_intervals(line, interval, capsize=2)
+    line = displays.draw_curve(ax, predicted, observed, style, {})
+    displays.draw_intervals(line, interval, capsize=2)
     ax.set(xlabel="predicted loss (mean risk)", ylabel="observed loss (mean)")
     ax.set(xlim=(0, top), ylim=(0, top))
     _put_legend(ax)

@@ -10,26 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from skrank_abstain import selection
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import ZERO_ONE_LOSS
-from skrank_abstain.concentration import (
-    ratio_difference,
-    ratio_interval,
-)
+from skrank_abstain.concentration import ratio_difference, ratio_interval
 from skrank_abstain.displays import one_line
 from skrank_abstain.intake import AboutRows
 from skrank_abstain.report._page import Section, Table
-from skrank_abstain.selection import (
-    Bound,
-    Calibration,
-    Groups,
-    PairTotals,
-    Region,
-    Rule,
-    RuleText,
-    totals_by_better,
-    totals_by_group,
-)
+from skrank_abstain.selection import Bound, Groups, PairTotals
 
 HEAD = ("quantity", "value", "95 % interval")
 #: What counts alike, in words.
@@ -94,9 +82,9 @@ class RankerFacts:
     name: str
     model: Any
     prefit: bool
-    calibration: Calibration
-    region: Region
-    rule: Rule
+    calibration: selection.Calibration
+    region: selection.Region
+    rule: selection.Rule
     answers_ties: bool = True
     novelty: Any = None
     note: str = ""
@@ -154,12 +142,12 @@ class ReportData:
         return self._add(self.items)
 
     @cached_property
-    def text(self) -> RuleText:
+    def text(self) -> selection.RuleText:
         """The words of the rule."""
         rule = self.ranker.rule
         threshold = float(self.ranker.region.risk)
         text: Any = rule.in_words(self.ranker.calibration, threshold)
-        if not isinstance(text, RuleText):
+        if not isinstance(text, selection.RuleText):
             name = f"{type(rule).__name__}.in_words"
             raise TypeError(f"{name} must return a RuleText, got {text!r}.")
         return text
@@ -177,7 +165,7 @@ class ReportData:
         """
         if self.groups is None or not self.labelled:
             return []
-        found = totals_by_better(self.items, self.groups, self._add)
+        found = selection.totals_by_better(self.items, self.groups, self._add)
         two = combinations(dict.fromkeys(name for name, _ in found), 2)
         return [(one_line(a), one_line(b), found[a, b], found[b, a]) for a, b in two]
 
@@ -227,9 +215,9 @@ class ReportData:
 
     @cached_property
     def expected_coverage(self) -> tuple[float, float]:
-        """Return where the coverage of these queries lies in 99 of 100 cases.
+        """Where the coverage lies if these queries are like those of the calibration.
 
-        That of as many queries like those that set the threshold.
+        A 99 % interval for as many queries.
         """
         known, n_new = self.ranker.calibration, int((self.totals.pairs > 0).sum())
         low, high = known.coverage_interval(
@@ -239,7 +227,7 @@ class ReportData:
 
     def of_groups(self, groups: Groups) -> list[tuple[str, PairTotals]]:
         """Return the name and the sums of each group, as `totals_by_group` does."""
-        found = totals_by_group(self.items, groups, self._add)
+        found = selection.totals_by_group(self.items, groups, self._add)
         return [(one_line(name), part) for name, part in found.items()]
 
     def _add(self, items: Any) -> PairTotals:

@@ -6,13 +6,13 @@ from leaderboard.boards import draw, log_probability
 from scipy.optimize import minimize
 
 from skrank_abstain.leaderboard import _fit
+from skrank_abstain.leaderboard._evidence import VoteEvidence
 from skrank_abstain.leaderboard._fit import (
     LAPSES,
     VOTE_MODELS,
     choose_lapses,
     count_votes,
     fit_strengths,
-    spread_of,
     with_lapses,
 )
 from skrank_abstain.leaderboard._votes import Votes
@@ -362,6 +362,11 @@ class Slow:
         )
 
 
+def evidence_of(votes, ties, fitted):
+    options = 0.95, "familywise", "once", 0, fitted.theta
+    return VoteEvidence(*options, votes, ties, PRIOR, fitted)
+
+
 def centred(covariance):
     mean = np.eye(N_ITEMS) - 1 / N_ITEMS
     return mean @ covariance[:N_ITEMS, :N_ITEMS] @ mean
@@ -384,7 +389,7 @@ def test_covariances_are_those_of_the_definition(
     votes = votes_of(left, right, label, N_ITEMS, weight=weight, z=z, cluster=cluster)
     counts = count_votes(votes)
     fitted = fit_strengths(counts, model, PRIOR)
-    found = spread_of(votes, counts, fitted, model, PRIOR)
+    found = evidence_of(votes, ties, fitted).spread
 
     tied = bool((label == 0).any())
     x = np.concatenate([fitted.theta, fitted.beta, [fitted.tau] if tied else []])
@@ -416,7 +421,7 @@ def test_the_sandwich_calls_an_item_that_won_every_time_certain_and_the_model_no
     counts = count_votes(votes)
     model = VOTE_MODELS["rao_kupper"]
     fitted = fit_strengths(counts, model, PRIOR)
-    found = spread_of(votes, counts, fitted, model, PRIOR)
+    found = evidence_of(votes, "rao_kupper", fitted).spread
     difference = fitted.theta[0] - fitted.theta[1]
     side = np.array([1, -1])
     assert difference > 4 * np.sqrt(side @ found.sandwich @ side)

@@ -384,7 +384,7 @@ def test_a_model_that_was_fitted_again_is_noticed():
     again = pickle.loads(pickle.dumps(ranker))
     assert monitor.update(again, X, qid=qid, day="d").days.keys() == {"d"}
     model.fit(X, y + 3 * X[:, 0])
-    with pytest.raises(ValueError, match="fitted or calibrated again since, it or its"):
+    with pytest.raises(ValueError, match="model, calibration or threshold has"):
         monitor.update(ranker, X, qid=qid, day="d")
     own = PredictOnly(np.arange(float(len(X))))  # takes only these items
     ranker = BALToR(own, random_state=0, prefit=True).fit(X, y, qid=qid)
