@@ -430,6 +430,8 @@ def _assumptions(data: ReportData) -> list[str]:
         "some 3/n of the queries to have one.",
         ABOUT_NEW_QUERIES,
         f"{NOT_SEEN} {checked}",
+        "Labels are taken for the truth: if people gave them unfairly, no figure shows "
+        "it.",
     ]
 
 

@@ -253,10 +253,12 @@ class ReportData:
         columns = parts_of(totals, what, weighting or self.weighting)
         return interval_of(*columns, highest=highest)
 
-    def unequal(self, what: str, *two: PairTotals) -> tuple[float, float, float]:
-        """Return the gap of two of the sums that are compared, each query alike."""
+    def unequal(
+        self, what: str, *two: PairTotals, weighting: str = "queries"
+    ) -> tuple[float, float, float]:
+        """Return the gap of two of the sums that are compared."""
         level = _LEVEL_OF_ALARM / len(self.by_better or self.by_group)
-        return self.gap(what, two, level, "queries")
+        return self.gap(what, two, level, weighting)
 
     def in_words(self, what: str, totals: PairTotals) -> str:
         """Return a quantity with its interval for a sentence."""
@@ -370,7 +372,7 @@ def _table(
 ) -> Section:
     """Return shares by group, from the totals of each, as the promise counts them."""
     columns = [*NAMES] if data.labelled else ["coverage"]
-    rows = _rows(data, columns, parts)
+    rows = _rows(data, [(what, data.weighting) for what in columns], parts)
     if len(parts) > 1:
         gaps = zip(*(_largest_gap(data, what, parts) for what in columns), strict=True)
         for name, found in zip(("largest gap", "between"), gaps, strict=True):
@@ -382,34 +384,38 @@ def _table(
 
 def _by_better(data: ReportData) -> Section:
     """Return the wrong orders of two groups by the group that they wrong."""
-    columns, rows = ["coverage", "discordance"], []
+    shares = ("coverage", "pairs"), *(("discordance", alike) for alike in ALIKE)
+    rows: list[list[str]] = []
     for a, b, one, other in data.by_better:
         named = [(f"{a} better than {b}", one), (f"{b} better than {a}", other)]
-        rows += _rows(data, columns, named, "queries")
-        gaps = (data.unequal(what, one, other) for what in columns)
+        rows += _rows(data, shares, named)
+        gaps = (
+            data.unequal(what, one, other, weighting=alike) for what, alike in shares
+        )
         rows.append(["difference", *[""] * 4, *(_cell(*gap) for gap in gaps)])
     note = (
         "Pairs of two groups that truly differ, by the group of the better item. The "
         "discordance is the share of the decided ones in which the better item is put "
-        f"below. {_ABOUT_SHARES.format(', ' + ALIKE['queries'])} Those of the "
-        "differences are 99 % intervals, for all of them at once."
+        f"below. {_ABOUT_SHARES.format('')} Those of the differences are 99 % "
+        "intervals, for all of them at once."
     )
+    columns = ["coverage", *(f"discordance, {alike}" for alike in ALIKE.values())]
     title = "By the group of the better item"
     return Section(title, [note, Table([*_COUNTS, *columns], rows)])
 
 
 def _rows(
     data: ReportData,
-    columns: list[str],
+    shares: Sequence[tuple[str, str]],
     parts: list[tuple[str, PairTotals]],
-    weighting: str | None = None,
 ) -> list[list[str]]:
+    """Return counts and shares of parts; of a share its name and what counts alike."""
     rows = []
     for name, part in parts:
         counts = part.pairs > 0, part.pairs, part.answered_order, part.answered_tie
         numbers = [f"{count.sum():.0f}" for count in counts]
-        shares = (_cell(*data.share(what, part, weighting)) for what in columns)
-        rows.append([name, *numbers, *shares])
+        cells = (_cell(*data.share(what, part, alike)) for what, alike in shares)
+        rows.append([name, *numbers, *cells])
     return rows
 
 

@@ -190,9 +190,12 @@ def test_a_group_that_is_wronged_is_seen(bonus):
         "difference",
     ]
     for row, part in zip(rows, (man, woman), strict=False):
-        value, low, high = part.discordance_interval("queries")
-        assert row[6] == f"{value:.3f} ({low:.3f} to {high:.3f})"
+        for cell, weighting in zip(row[6:], ("queries", "pairs"), strict=True):
+            value, low, high = part.discordance_interval(weighting)
+            assert cell == f"{value:.3f} ({low:.3f} to {high:.3f})"
+        assert row[5].startswith(f"{part.coverage:.3f} (")
     assert rows[2][6].startswith(f"{gap.difference:.3f} (")
+    assert rows[2][7].startswith(f"{man.discordance - woman.discordance:.3f} (")
     assert ("- WRONG ORDERS FALL MORE ON ONE GROUP: " in page) == (bonus > 0)
     if bonus:
         assert woman.discordance > 4 * man.discordance
