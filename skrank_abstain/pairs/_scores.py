@@ -192,9 +192,8 @@ class Scores(Value):
         # Sorted, without what belongs to the rows of an X that is not saved.
         here = self.ascending
         names = ("value", "y", "novel", "group", "unit")
-        return {name: vars(here)[name] for name in names} | {
-            "sizes": here.queries.sizes
-        }
+        plain = {name: vars(here)[name] for name in names}
+        return {**plain, "sizes": here.queries.sizes}
 
     @classmethod
     def of_plain(cls, **plain: Any) -> Self:
@@ -474,10 +473,8 @@ def every_outcome(scores: Scores) -> GapOutcomes:
     from skrank_abstain._kernels.filling import fill_pairs
 
     here = scores.ascending
-    # Positions serve as rows: the items are sorted by value.
-    low, high, difference = fill_pairs(
-        here.value, np.arange(here.value.size), here.offsets
-    )
+    rows = np.arange(here.value.size)  # positions: the items are sorted by value
+    low, high, difference = fill_pairs(here.value, rows, here.offsets)
     label = np.sign(here.grades[high] - here.grades[low])
     # The higher-scored item is the later one. Between equal ones an order is an order.
     outcome = np.where(difference == 0, np.abs(label), label)
@@ -554,9 +551,8 @@ def _count_given(
     entry = ((unit * cuts.size + last) * 4 + column)[beyond_one]
     low = 2 * np.flatnonzero(beyond_one)
     mass = pairs.weight_of(low, low + 1, weight)
-    sums = np.bincount(entry, mass, shape[0] * shape[1] * 4)
-    beyond = np.cumsum(sums.reshape(shape)[:, ::-1], axis=1)[:, ::-1]
-    return beyond.astype(np.float64)
+    sums = np.bincount(entry, mass, 4 * shape[0] * shape[1]).reshape(shape)
+    return np.asarray(np.cumsum(sums[:, ::-1], axis=1)[:, ::-1])
 
 
 def semiorder_ranks(scores: Scores, order_from: float) -> IntArray:
