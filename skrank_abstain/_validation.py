@@ -171,7 +171,7 @@ def check_positive_int(value: Any, name: str, *, minimum: int = 1) -> int:
     return int(value)
 
 
-def check_quantile(coverage: float, quantile: str, boundary: str) -> None:
+def check_quantile(coverage: float, quantile: str, boundary: str = "accept") -> None:
     """Validate a coverage; reject unknown or incompatible options."""
     check_fraction(coverage, "coverage", include_one=True)
     check_choice(boundary, "boundary", ("accept", "randomize"))

@@ -10,10 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._validation import (
-    check_choice,
-    check_fraction,
     check_numbers,
     check_proba,
+    check_quantile,
     rounded_share,
 )
 
@@ -92,8 +91,7 @@ class ConfidenceThreshold(BaseEstimator):
             If there is no pair, a confidence is not finite, or a parameter is out of
             range.
         """
-        check_fraction(self.coverage, "coverage", include_one=True)
-        check_choice(self.quantile, "quantile", ("inverted_cdf", "linear"))
+        check_quantile(self.coverage, self.quantile)
         values = -check_numbers(confidence, "confidence", unit="pair")
         if values.size == 0:
             raise ValueError("confidence must hold at least one pair, got none.")

@@ -121,9 +121,8 @@ def ratio_interval(
     (0.29, 1.14)
     """
     check_fraction(confidence, "confidence")
-    part, whole = _check_per_query(
-        {"numerators": numerators, "denominators": denominators}, columns=True
-    )
+    totals = {"numerators": numerators, "denominators": denominators}
+    part, whole = _check_per_query(totals, columns=True)
     check_not_negative(whole, "denominators")
     ratio, influence, freedom = _jackknife(part, whole)
     half = _standard_error(influence) * stdtrit(freedom, (1 + confidence) / 2)
@@ -365,9 +364,8 @@ def cluster_bootstrap(
     # An undefined statistic is 0 / 0.
     with np.errstate(invalid="ignore", divide="ignore"):
         drawn = _resample(n_queries, n_resamples, random_state)
-        values = np.concatenate(
-            [np.asarray(statistic(times), float) for times in drawn]
-        )
+        found = [np.asarray(statistic(times), float) for times in drawn]
+    values = np.concatenate(found)
     if np.isnan(values).all():
         return float("nan"), float("nan")
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
