@@ -212,10 +212,7 @@ class FeatureAwareRelevance(GradedRelevance):
         # A third of the columns, Breiman's default for regression (Random Forests,
         # 2001), takes half the time of all columns.
         return ExtraTreesRegressor(
-            n_estimators=3,
-            min_samples_leaf=10,
-            max_features=1 / 3,
-            random_state=division,
+            3, min_samples_leaf=10, max_features=1 / 3, random_state=division
         )
 
     def _expected(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
@@ -250,9 +247,8 @@ def _weigh(
     rows = np.concatenate([queries.rows(query) for query in used.tolist()])
     # Sorted by everything that matters: the order of the rows must not change the last
     # bits of the fit.
-    order = np.lexsort(
-        (grades[rows], expected[rows], scores[rows], queries.codes[rows])
-    )
+    keys = grades[rows], expected[rows], scores[rows], queries.codes[rows]
+    order = np.lexsort(keys)
     offsets = np.append(0, np.cumsum(queries.sizes[used]))
     rows = rows[order][spread_rows(offsets, np.arange(used.size), n_items)]
     known = np.unique(grades[rows], return_inverse=True)[1].reshape(-1)
