@@ -142,15 +142,9 @@ def check_fraction(
 ) -> float:
     """Return ``value`` as a float in the unit interval, or raise."""
     percent = isinstance(value, int) and 1 < value <= 100
-    return check_real(
-        value,
-        name,
-        0,
-        1,
-        include_low=include_zero,
-        include_high=include_one,
-        remedy=f" It is a share: {value} % is {value / 100:g}." if percent else "",
-    )
+    remedy = f" It is a share: {value} % is {value / 100:g}." if percent else ""
+    ends = {"include_low": include_zero, "include_high": include_one}
+    return check_real(value, name, 0, 1, **ends, remedy=remedy)
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:

@@ -292,9 +292,8 @@ def _joined(parts: list[Scored], X: Any) -> tuple[Scores, list[Any] | None, Any]
         data = replace(data, group=number[_numbered(codes, names)])
         kinds = different.tolist()
     known = None if any(each is None for each in hashes) else _taken(hashes)
-    repeats = intake.find_repeats(
-        known, queries, np.arange(data.y.size), data.y, copies=True
-    )
+    rows = np.arange(data.y.size)
+    repeats = intake.find_repeats(known, queries, rows, data.y, copies=True)
     intake.warn_of_repeats(repeats)
     return data, kinds, repeats
 
