@@ -714,10 +714,8 @@ def certify_risk(
     # within [0, 1] but for rounding, since errors <= accepted <= 1.
     losses = errors[:, start:] + max_risk * (1 - accepted[:, start:])
     every = np.zeros(len(losses)) if groups is None else groups
-    pvalues = [
-        wsr_pvalue(losses[every == group], max_risk, level=delta)
-        for group in np.unique(every)
-    ]
+    of_groups = (losses[every == group] for group in np.unique(every))
+    pvalues = [wsr_pvalue(each, max_risk, level=delta) for each in of_groups]
     # Intersection-union: every group must reject for "fails in some group" to be.
     last = fixed_sequence(np.max(pvalues, axis=0), delta)
     return None if last is None else start + last

@@ -49,15 +49,11 @@ class Table(ABC):
             If the library is not installed.
         """
         check_choice(backend, "backend", ("pandas", "polars"))
-        columns, what = self._columns(), f"to_frame(backend={backend!r})"
+        columns, what = {**self._columns()}, f"to_frame(backend={backend!r})"
         library = require(backend, what, f"skrank-abstain[{backend}]")
-        if backend == "polars":
-            columns = {
-                name: library.Series(name, column.tolist(), dtype=library.Object)
-                if _is_mixed(column)
-                else column
-                for name, column in columns.items()
-            }
+        for name, column in columns.items():
+            if backend == "polars" and _is_mixed(column):
+                columns[name] = library.Series(name, column.tolist(), library.Object)
         return library.DataFrame(columns)
 
     def to_dicts(self, columns: Iterable[str] | None = None) -> list[dict[str, Any]]:

@@ -119,7 +119,8 @@ def calibrate(
     if len(doubts) == 1 and doubts[0] is not None:
         warn_user(doubts[0])
     vars(fitted).update(_common_columns(part.columns for part in parts))
-    rows = RowsElsewhere(partitions, reader, [part.y.size for part in parts])
+    sizes = np.array([part.y.size for part in parts])
+    rows = RowsElsewhere(partitions, reader, sizes, np.arange(sizes.sum()))
     data, kinds, repeats = _joined(parts, rows if reads_features else None)
     known = intake.CalibrationData.of(
         data,
@@ -327,35 +328,35 @@ def _common_columns(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return first
 
 
+@dataclass(frozen=True, eq=False)
 class RowsElsewhere:
     """Stands for X where its rows lie in partitions.
 
     `FeatureAwareRelevance` asks for what it computes from some of the rows.
 
-    Parameters
+    Attributes
     ----------
     partitions : Partitions
     reader : Reader
-    sizes : list of int
+    sizes : ndarray of shape (n_partitions,), int64
         Rows of each partition.
-    taken : ndarray of int64, default=None
-        Rows of whole queries, ascending; None: all.
+    taken : ndarray of int64
+        Rows of whole queries, ascending.
     """
 
-    def __init__(
-        self,
-        partitions: Partitions,
-        reader: Reader,
-        sizes: list[int],
-        taken: IntArray | None = None,
-    ) -> None:
-        self._given = partitions, reader, sizes
-        self._taken = np.arange(sum(sizes)) if taken is None else taken
-        self.shape = (self._taken.size,)
+    partitions: Partitions
+    reader: Reader
+    sizes: IntArray
+    taken: IntArray
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of rows, as scikit-learn asks for it."""
+        return (self.taken.size,)
 
     def __getitem__(self, key: Any) -> RowsElsewhere:
         rows = key[0] if isinstance(key, tuple | list) else key
-        return RowsElsewhere(*self._given, self._taken[rows])
+        return replace(self, taken=self.taken[rows])
 
     def over_designs(
         self,
@@ -365,15 +366,14 @@ class RowsElsewhere:
         wanted: BoolArray,
     ) -> Iterator[tuple[IntArray, FloatArray]]:
         """Do as `skrank_abstain.tie_models.over_designs`, where the rows lie."""
-        partitions, reader, sizes = self._given
-        ends = np.cumsum(sizes)
-        cuts = np.searchsorted(self._taken, ends)
-        parts = np.split(np.arange(self._taken.size), cuts[:-1])
+        ends = np.cumsum(self.sizes)
+        cuts = np.searchsorted(self.taken, ends)
+        parts = np.split(np.arange(self.taken.size), cuts[:-1])
         own = [
-            (self._taken[part] - first, scores[part], queries.codes[part], wanted[part])
-            for part, first in zip(parts, ends - sizes, strict=True)
+            (self.taken[part] - first, scores[part], queries.codes[part], wanted[part])
+            for part, first in zip(parts, ends - self.sizes, strict=True)
         ]
-        found = partitions.map(_over_designs, reader, task, own=own)
+        found = self.partitions.map(_over_designs, self.reader, task, own=own)
         for start, pieces in zip([0, *cuts.tolist()], found, strict=False):
             for rows, answer in pieces:
                 yield rows + start, answer

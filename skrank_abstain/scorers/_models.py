@@ -301,10 +301,8 @@ def requests_queries(model: Any) -> bool:
     if own or not hasattr(final, "get_metadata_routing"):
         return False
     request = final.get_metadata_routing()
-    return (
-        isinstance(request, MetadataRequest)
-        and request.predict.requests.get("qid") is True
-    )
+    plain = isinstance(request, MetadataRequest)  # not the router of a search
+    return plain and request.predict.requests.get("qid") is True
 
 
 def check_queries(model: Any, queries: Queries | None) -> Any:
