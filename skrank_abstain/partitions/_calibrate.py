@@ -95,7 +95,6 @@ def calibrate(
     """
     # Check the arguments before scoring anything.
     _check_ranker(ranker)
-    check_names(label=label, qid=qid, item_id=item_id)
     fitted = _unfitted(ranker)
     rule = fitted._checked_rule()
     tie_model = tie_models.resolve_tie_model(fitted.tie_model)
@@ -106,9 +105,8 @@ def calibrate(
             "calibrate takes a ranker whose model is fitted, got "
             f"{scorers.describe(model)}, which is not: train it on other queries first."
         )
-    columns = ModelColumns(*scorers.names_in_model(model), others=(label, qid, item_id))
-    check_same_columns(frame, columns)
-    partitions = as_partitions(frame, qid=qid)
+    names = scorers.names_in_model(model)
+    partitions, columns = open_frame(frame, names, qid, label=label, item_id=item_id)
     reader = Reader(_unfitted(ranker), label, qid, columns, rule.groups)
     parts = partitions.map(_score, reader, model)
     if not parts:
@@ -411,8 +409,8 @@ class ModelColumns:
     """
 
     names: list[Any] | None
-    made_up: bool = False
-    others: tuple[str | None, ...] = ()
+    made_up: bool
+    others: tuple[str | None, ...]
 
     def of(self, partition: Any) -> list[Any] | None:
         """Return the feature columns of a partition; None if its columns lack names."""
@@ -423,7 +421,20 @@ class ModelColumns:
         return [name for name in columns if name not in self.others]
 
 
-def check_names(**names: Any) -> None:
+def open_frame(
+    frame: Any, names: tuple[list[Any] | None, bool], qid: Any, **others: Any
+) -> tuple[Partitions, ModelColumns]:
+    """Check a frame, and the names of its columns that are no features.
+
+    ``names`` are those in the model, and whether its library made them up.
+    """
+    _check_names(qid=qid, **others)
+    columns = ModelColumns(*names, (qid, *others.values()))
+    _check_same_columns(frame, columns)
+    return as_partitions(frame, qid), columns
+
+
+def _check_names(**names: Any) -> None:
     """Refuse arrays and columns as ``label``, ``qid`` and the like: these are names."""
     for name, value in names.items():
         if not isinstance(value, Hashable) or hasattr(value, "shape"):
@@ -433,7 +444,7 @@ def check_names(**names: Any) -> None:
             )
 
 
-def check_same_columns(frame: Any, model: ModelColumns) -> None:
+def _check_same_columns(frame: Any, model: ModelColumns) -> None:
     """Refuse a list whose frames differ in their features or in the order of these.
 
     Where the model names its features, they are selected by name, and each partition
