@@ -718,7 +718,7 @@ def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[An
     seen: dict[Hashable, int] = {}
     each = raw.tolist() if raw.dtype != object else raw
     try:
-        codes = np.array([seen.setdefault(value, len(seen)) for value in each])
+        codes = np.array([seen.setdefault(value, len(seen)) for value in each], int)
     except TypeError as error:
         raise TypeError(f"{name} must hold hashable values: {error}.") from error
     for value, code in seen.items():
@@ -726,5 +726,4 @@ def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[An
             row = int(np.argmax(codes == code))
             raise ValueError(f"{name} must not be missing, got {value!r} at row {row}.")
     values = np.fromiter(seen, dtype=object, count=len(seen))
-    codes = codes.astype(np.int64)  # of no value it is an array of floats
     return codes, values if raw.dtype == object else values.astype(raw.dtype)

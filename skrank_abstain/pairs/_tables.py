@@ -5,7 +5,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -108,14 +107,12 @@ def python_rows(
     columns = list(columns)
     for start in range(0, n_rows, _ROWS):
         rows = range(start, min(start + _ROWS, n_rows))
-        parts = [
-            repeat(None, len(rows)) if column is None else _values(column, rows)
-            for column in columns
-        ]
-        yield from zip(*parts, strict=True)
+        yield from zip(*(_values(column, rows) for column in columns), strict=True)
 
 
-def _values(column: NDArray[Any], rows: range) -> list[Any]:
+def _values(column: NDArray[Any] | None, rows: range) -> list[Any]:
+    if column is None:
+        return [None] * len(rows)
     part = column[rows.start : rows.stop]
     # tolist() turns nanosecond dates into bare integers.
     return list(part) if part.dtype.kind in "mM" else part.tolist()

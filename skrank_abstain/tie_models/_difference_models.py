@@ -655,10 +655,8 @@ class IsotonicDifference(DifferenceModel):
         ordered = (outcomes.outcome != 0) & (outcomes.gap > 0)
         right = MonotoneCurve(np.zeros(1), np.full(1, 0.5))
         if ordered.any():
-            share = (outcomes.outcome[ordered] > 0).astype(np.float64)
-            right = fit_monotone(
-                outcomes.gap[ordered], share, outcomes.weight[ordered], increasing=True
-            )
+            gap, outcome, weight = (each[ordered] for each in outcomes)
+            right = fit_monotone(gap, 1.0 * (outcome > 0), weight, increasing=True)
         knots = np.union1d(tie.x, right.x)
         # The order of the scores is never less probable than the opposite.
         wrong = (1 - tie(knots)) * (1 - np.maximum(right(knots), 0.5))
