@@ -39,7 +39,6 @@ from skrank_abstain.pairs._scores import (
     count_within,
     counts_by_gap,
     gap_outcomes,
-    largest_gap,
     pairs_by_grade,
     semiorder_graph,
     semiorder_ranks,

@@ -232,6 +232,14 @@ class Scores(Value):
         """Largest absolute value; 0 for no item."""
         return float(max(self.value.max(initial=0.0), -self.value.min(initial=0.0)))
 
+    @property
+    def largest_gap(self) -> float:
+        """Largest gap within a query; 0 for no pair."""
+        here = self.ascending
+        with np.errstate(over="ignore"):
+            spread = here.value[here.offsets[1:] - 1] - here.value[here.offsets[:-1]]
+        return float(spread.max(initial=0.0))
+
     def query_of(self, items: IntArray) -> IntArray:
         """Return the number of the query of items, given by position."""
         block = np.searchsorted(self.offsets, items, side="right") - 1
@@ -434,14 +442,6 @@ class GapOutcomes(NamedTuple):
     weight: FloatArray
 
 
-def largest_gap(scores: Scores) -> float:
-    """Return the largest gap within a query; 0 for no pair."""
-    here = scores.ascending
-    with np.errstate(over="ignore"):
-        spread = here.value[here.offsets[1:] - 1] - here.value[here.offsets[:-1]]
-    return float(spread.max(initial=0.0))
-
-
 def count_within(scores: Scores, cuts: ArrayLike) -> IntArray:
     """Count the pairs with gap at most each cut, O(n) each."""
     from skrank_abstain._kernels.gaps import count_within as count
@@ -462,9 +462,8 @@ def gap_outcomes(scores: Scores) -> GapOutcomes:
         return every_outcome(here)
     # Tie model, threshold and profile ask for the same.
     if "outcomes" not in here.known:
-        largest = largest_gap(here)
-        made = outcome_histogram(here.value, here.grades, here.offsets, largest)
-        here.known["outcomes"] = GapOutcomes(*made)
+        data = here.value, here.grades, here.offsets, here.largest_gap
+        here.known["outcomes"] = GapOutcomes(*outcome_histogram(*data))
     return here.known["outcomes"]
 
 

@@ -16,14 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_numbers, shown
-from skrank_abstain.pairs import (
-    Queries,
-    Scores,
-    group_queries,
-    spread_queries,
-    spread_rows,
-    thin,
-)
+from skrank_abstain.pairs import Queries, Scores, spread_queries, spread_rows, thin
 from skrank_abstain.scorers import query_context
 from skrank_abstain.tie_models._graded_relevance import (
     MOST_ITEMS,
@@ -310,7 +303,7 @@ def over_designs(
     for part in np.split(numbers, np.flatnonzero(np.diff(pieces)) + 1):
         if part.size:
             rows = np.concatenate([queries.rows(query) for query in part.tolist()])
-            own = group_queries(queries.codes[rows], rows.size)
+            own = Queries.of_sizes(queries.sizes[part])
             columns = np.column_stack([_numbers(X, rows), scores[rows]])
             ranks = query_context(columns, own)[:, columns.shape[1] : -1] + 0.5
             means = _query_means(scores[rows], own)

@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import check_positive_int, check_scores
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import Scores, largest_gap, pairs_by_grade, thinned
+from skrank_abstain.pairs import Scores, pairs_by_grade, thinned
 from skrank_abstain.tie_models._tie_model import EQUAL, BinModel, warn_of_disagreement
 
 #: Bins that the values are divided into; more make no measurable difference.
@@ -160,7 +160,7 @@ class GradedRelevance(BinModel):
             self.slope_, self.query_spread_ = float(fit.slopes[0]), fit.spread
             self.cut_points_ = fit.cuts
             if not self.slope_:
-                warn_of_disagreement(largest_gap(items))
+                warn_of_disagreement(items.largest_gap)
             self.tied_shares_ = np.ones(n_grades)
             if n_grades < merged.size:
                 tied, every = pairs_by_grade(items, merged)

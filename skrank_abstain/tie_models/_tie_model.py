@@ -23,7 +23,6 @@ from skrank_abstain.pairs import (
     Scores,
     gap_outcomes,
     group_queries,
-    largest_gap,
 )
 
 #: Tolerance of all checks that compare the probabilities of the two orders.
@@ -230,7 +229,7 @@ class DifferenceModel(TieModel):
         """
 
     def fit_items(self, items: Scores) -> Self:
-        largest = largest_gap(items)
+        largest = items.largest_gap
         if not largest:
             warn_of_disagreement(largest)
         self.fit_outcomes(gap_outcomes(items))
