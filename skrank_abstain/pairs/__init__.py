@@ -38,7 +38,6 @@ from skrank_abstain.pairs._scores import (
     count_outcomes,
     count_within,
     counts_by_gap,
-    gap_outcomes,
     pairs_by_grade,
     semiorder_graph,
     semiorder_ranks,

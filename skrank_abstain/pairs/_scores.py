@@ -240,6 +240,24 @@ class Scores(Value):
             spread = here.value[here.offsets[1:] - 1] - here.value[here.offsets[:-1]]
         return float(spread.max(initial=0.0))
 
+    @property
+    def gap_outcomes(self) -> "GapOutcomes":
+        """Gaps and outcomes; pairs of one outcome and gaps within 0.2 % are joined.
+
+        O(n_pairs), of at most 100 million pairs a query. Pairs that were given stay
+        apart.
+        """
+        from skrank_abstain._kernels.histogram import outcome_histogram
+
+        here = self.ascending
+        if here.unit is not None:
+            return every_outcome(here)
+        # Tie model, threshold and profile ask for the same.
+        if "outcomes" not in here.known:
+            data = here.value, here.grades, here.offsets, here.largest_gap
+            here.known["outcomes"] = GapOutcomes(*outcome_histogram(*data))
+        return here.known["outcomes"]
+
     def query_of(self, items: IntArray) -> IntArray:
         """Return the number of the query of items, given by position."""
         block = np.searchsorted(self.offsets, items, side="right") - 1
@@ -450,23 +468,6 @@ def count_within(scores: Scores, cuts: ArrayLike) -> IntArray:
     return count(here.value, here.offsets, np.asarray(cuts, dtype=np.float64))
 
 
-def gap_outcomes(scores: Scores) -> GapOutcomes:
-    """Return gaps and outcomes; pairs of one outcome and gaps within 0.2 % are joined.
-
-    O(n_pairs), of at most 100 million pairs a query. Pairs that were given stay apart.
-    """
-    from skrank_abstain._kernels.histogram import outcome_histogram
-
-    here = scores.ascending
-    if here.unit is not None:
-        return every_outcome(here)
-    # Tie model, threshold and profile ask for the same.
-    if "outcomes" not in here.known:
-        data = here.value, here.grades, here.offsets, here.largest_gap
-        here.known["outcomes"] = GapOutcomes(*outcome_histogram(*data))
-    return here.known["outcomes"]
-
-
 def every_outcome(scores: Scores) -> GapOutcomes:
     """Return one entry for each pair."""
     from skrank_abstain._kernels.filling import fill_pairs
@@ -494,7 +495,7 @@ def counts_by_gap(scores: Scores) -> tuple[FloatArray, FloatArray]:
     # Exact where affordable: metrics that enumerate the same pairs should give the
     # same numbers.
     exact = scores.n_pairs <= FEW_PAIRS
-    found = every_outcome(scores) if exact else gap_outcomes(scores)
+    found = every_outcome(scores) if exact else scores.gap_outcomes
     # Non-negative floats have the order of their bit patterns.
     pattern = (found.gap + 0.0).view(np.int64)
     key, entry = np.unique(pattern if exact else pattern >> _SHIFT, return_inverse=True)

@@ -15,7 +15,6 @@ from skrank_abstain.pairs import (
     Scores,
     count_within,
     counts_by_gap,
-    gap_outcomes,
     group_queries,
 )
 
@@ -41,7 +40,7 @@ def test_counts_within_a_gap(case, cuts):
         assert pairs.n_pairs == len(gap)
         assert pairs.largest_gap == max(gap)
         assert pairs.largest_value == abs(s).max()
-        outlined, _, weight = gap_outcomes(pairs)
+        outlined, _, weight = pairs.gap_outcomes
         assert weight.sum() == len(gap)
         assert outlined @ weight == pytest.approx(sum(gap))
 
