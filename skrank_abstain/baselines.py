@@ -78,7 +78,8 @@ class ConfidenceThreshold(BaseEstimator):
         Parameters
         ----------
         confidence : array-like of shape (n_pairs,)
-            Of calibration pairs, which did not train the model; higher is surer.
+            Of calibration pairs, which did not train the model; higher is more
+            confident.
         y : ignored
 
         Returns
@@ -124,7 +125,7 @@ class ConfidenceThreshold(BaseEstimator):
 
 
 def entropy(proba: ArrayLike) -> FloatArray:
-    """Return the entropy of each pair's probabilities, in nats: lower is surer.
+    """Return the entropy of each pair's probabilities, in nats; lower is clearer.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ def entropy(proba: ArrayLike) -> FloatArray:
     Returns
     -------
     entropy : ndarray of shape (n_pairs,), float64
-        From 0 for a certain label to ln 3 for three equally likely ones.
+        From 0 for a label of probability 1 to ln 3 for three equally likely ones.
 
     Raises
     ------
@@ -146,9 +147,9 @@ def entropy(proba: ArrayLike) -> FloatArray:
     Minus the sum of p ln p over the three labels, 0 ln 0 being 0. Minus the entropy, as
     a confidence, has a defect: under a Rao-Kupper model with theta between 2 and 4.59,
     a tie is the most probable label at equal scores and yet the entropy is largest
-    there, so that the surest ties are given up first. Beyond 4.59 it is hardly better:
-    at theta = 6 the entropy at equal scores is 0.97 of its largest value, while with
-    Thurstone-Mosteller and the same epsilon it is 0.45. O(n_pairs).
+    there, so that the most probable ties are given up first. Beyond 4.59 it is hardly
+    better: at theta = 6 the entropy at equal scores is 0.97 of its largest value, while
+    with Thurstone-Mosteller and the same epsilon it is 0.45. O(n_pairs).
 
     Examples
     --------

@@ -237,8 +237,7 @@ class NearDecision:
                 f"for one, {looked_at.max():.1e} pairs would be looked at one by one. "
                 "Evaluate a random part of its items, whose shares are about the same."
             )
-        # Sums by query, equality of scores, and outcome.
-        # All pairs, and those of different scores.
+        # Outcomes by query: pairs of different scores, then those of equal ones.
         cuts = np.array([0.0, np.nextafter(0.0, 1.0)])
         beyond = count_outcomes(items, cuts, 0.0, weight)
         every = np.stack([beyond[:, 1], beyond[:, 0] - beyond[:, 1]], axis=1)

@@ -237,7 +237,7 @@ class PairDecisions(Table):
         ----------
         accepted : array-like of shape (n_pairs,), bool
         risk : array-like of shape (n_pairs,), float
-            What the rule goes by; lower is surer: minus a confidence.
+            What the rule goes by, such as minus a confidence: lower is clearer.
 
         Returns
         -------

@@ -424,9 +424,10 @@ class ModelColumns:
 def open_frame(
     frame: Any, names: tuple[list[Any] | None, bool], qid: Any, **others: Any
 ) -> tuple[Partitions, ModelColumns]:
-    """Check a frame, and the names of its columns that are no features.
+    """Return the partitions of a frame, and the columns of its model, both checked.
 
-    ``names`` are those in the model, and whether its library made them up.
+    ``names`` are those in the model, and whether its library made them up; ``qid`` and
+    the others name columns that are no features.
     """
     _check_names(qid=qid, **others)
     columns = ModelColumns(*names, (qid, *others.values()))

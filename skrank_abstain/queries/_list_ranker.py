@@ -274,8 +274,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         check_is_fitted(self, "threshold_")
         other = copy.copy(self)
         # The others are those of fit, whatever was set since.
-        for name, value in {**self._parameters, **params}.items():
-            setattr(other, name, value)
+        other.__dict__.update(self._parameters | params)
         return other._calibrate()
 
     def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> Scores:

@@ -37,7 +37,7 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
     """A ranker's score plus the grade that a classifier expects.
 
     Ranking losses care for the top of the list, classifiers for every grade. Their sum
-    orders items better than either, and its gaps tell better which pairs are sure.
+    orders items better than either, and its gaps tell better which pairs it has right.
 
     Parameters
     ----------
