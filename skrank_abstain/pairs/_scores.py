@@ -321,6 +321,41 @@ class Scores(Value):
         blocks = Queries.of_sizes(np.append(kept, np.ones(alone.sum(), np.int64)))
         return self._at(np.argsort(alone, kind="stable"), blocks, **given)
 
+    def thinned(self, most: int, merged: IntArray) -> Self:
+        """Return a sample of the sorted items, with merged grades.
+
+        Parameters
+        ----------
+        most : int
+            Approximate size, evenly spaced in the order of the values.
+        merged : ndarray of shape (n_grades,), int64
+            New grade of each grade; the sample has at least one item of each.
+        """
+        here = self.ascending
+        items, grades = thin(here.offsets, most), merged[here.grades]
+        lost = np.bincount(grades[items], minlength=merged.max() + 1) == 0
+        first = [np.argmax(grades == each) for each in np.flatnonzero(lost)]
+        items = np.union1d(items, np.array(first, dtype=np.int64))
+        query = np.searchsorted(here.offsets, items, side="right") - 1
+        queries = Queries.of_sizes(np.unique(query, return_counts=True)[1])
+        return here._at(items, queries, y=grades[items])
+
+    def pairs_by_grade(self, merged: IntArray) -> FloatArray:
+        """Count the pairs within each merged grade: those of equal grades, and all.
+
+        ``merged`` as in ``thinned``; shape (2, n_merged).
+        """
+        here = self.ascending
+        n_merged = int(merged.max()) + 1
+        query = here.queries.codes
+        key, sizes = np.unique(query * merged.size + here.grades, return_counts=True)
+        query, kind = key // merged.size, merged[key % merged.size]
+        tied = np.bincount(kind, sizes * (sizes - 1.0) / 2, n_merged)
+        joint, place = np.unique(query * n_merged + kind, return_inverse=True)
+        sizes = np.bincount(place.reshape(-1), sizes)
+        every = np.bincount(joint % n_merged, sizes * (sizes - 1.0) / 2, n_merged)
+        return np.stack([tied, every])
+
 
 #: Arrays with an entry for each item.
 _ALIGNED = ("score", "value", "y", "novel", "key", "group", "rows")
@@ -395,44 +430,6 @@ def spread_rows(offsets: IntArray, used: IntArray, n_items: IntArray) -> IntArra
 def thin(offsets: IntArray, most: int) -> IntArray:
     """Return about ``most`` rows, evenly spaced within evenly spaced queries."""
     return spread_rows(offsets, *spread_queries(np.diff(offsets), most))
-
-
-def thinned(scores: Scores, most: int, merged: IntArray) -> Scores:
-    """Return a sample of the sorted items, with merged grades.
-
-    Parameters
-    ----------
-    scores : Scores
-    most : int
-        Approximate size, evenly spaced in the order of the values.
-    merged : ndarray of shape (n_grades,), int64
-        New grade of each grade; the sample has at least one item of each.
-    """
-    here = scores.ascending
-    items = thin(here.offsets, most)
-    lost = np.bincount(merged[here.grades[items]], minlength=merged.max() + 1) == 0
-    first = [np.argmax(merged[here.grades] == each) for each in np.flatnonzero(lost)]
-    items = np.union1d(items, np.array(first, dtype=np.int64))
-    query = np.searchsorted(here.offsets, items, side="right") - 1
-    queries = Queries.of_sizes(np.unique(query, return_counts=True)[1])
-    return here._at(items, queries, y=merged[here.grades[items]])
-
-
-def pairs_by_grade(scores: Scores, merged: IntArray) -> FloatArray:
-    """Count the pairs within each merged grade: those of equal grades, and all.
-
-    ``merged`` as in ``thinned``; shape (2, n_merged).
-    """
-    here = scores.ascending
-    n_merged = int(merged.max()) + 1
-    query = here.queries.codes
-    key, sizes = np.unique(query * merged.size + here.grades, return_counts=True)
-    query, kind = key // merged.size, merged[key % merged.size]
-    tied = np.bincount(kind, sizes * (sizes - 1.0) / 2, n_merged)
-    joint, place = np.unique(query * n_merged + kind, return_inverse=True)
-    sizes = np.bincount(place.reshape(-1), sizes)
-    every = np.bincount(joint % n_merged, sizes * (sizes - 1.0) / 2, n_merged)
-    return np.stack([tied, every])
 
 
 class GapOutcomes(NamedTuple):
