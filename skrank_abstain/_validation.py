@@ -142,15 +142,9 @@ def check_fraction(
 ) -> float:
     """Return ``value`` as a float in the unit interval, or raise."""
     percent = isinstance(value, int) and 1 < value <= 100
-    return check_real(
-        value,
-        name,
-        0,
-        1,
-        include_low=include_zero,
-        include_high=include_one,
-        remedy=f" It is a share: {value} % is {value / 100:g}." if percent else "",
-    )
+    remedy = f" It is a share: {value} % is {value / 100:g}." if percent else ""
+    ends = {"include_low": include_zero, "include_high": include_one}
+    return check_real(value, name, 0, 1, **ends, remedy=remedy)
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
@@ -171,7 +165,7 @@ def check_positive_int(value: Any, name: str, *, minimum: int = 1) -> int:
     return int(value)
 
 
-def check_quantile(coverage: float, quantile: str, boundary: str) -> None:
+def check_quantile(coverage: float, quantile: str, boundary: str = "accept") -> None:
     """Validate a coverage; reject unknown or incompatible options."""
     check_fraction(coverage, "coverage", include_one=True)
     check_choice(boundary, "boundary", ("accept", "randomize"))
@@ -724,7 +718,7 @@ def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[An
     seen: dict[Hashable, int] = {}
     each = raw.tolist() if raw.dtype != object else raw
     try:
-        codes = np.array([seen.setdefault(value, len(seen)) for value in each])
+        codes = np.array([seen.setdefault(value, len(seen)) for value in each], int)
     except TypeError as error:
         raise TypeError(f"{name} must hold hashable values: {error}.") from error
     for value, code in seen.items():
@@ -732,5 +726,4 @@ def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[An
             row = int(np.argmax(codes == code))
             raise ValueError(f"{name} must not be missing, got {value!r} at row {row}.")
     values = np.fromiter(seen, dtype=object, count=len(seen))
-    codes = codes.astype(np.int64)  # of no value it is an array of floats
     return codes, values if raw.dtype == object else values.astype(raw.dtype)

@@ -14,14 +14,12 @@ from typing import Any
 import joblib
 import sklearn
 
+_PACKAGES = (__file__, sklearn.__file__, joblib.__file__)
 #: Code between the user's line and the warning: this package, libraries that call it
 #: for the user, and the module that loads saved objects. Folders end with a separator,
 #: so that a user's folder with a longer name does not match.
 _BETWEEN = (
-    *(
-        str(Path(file).parent) + os.sep
-        for file in (__file__, sklearn.__file__, joblib.__file__)
-    ),
+    *(str(Path(file).parent) + os.sep for file in _PACKAGES),
     pickle.__file__,
     contextlib.__file__,
 )

@@ -10,10 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._validation import (
-    check_choice,
-    check_fraction,
     check_numbers,
     check_proba,
+    check_quantile,
     rounded_share,
 )
 
@@ -79,7 +78,8 @@ class ConfidenceThreshold(BaseEstimator):
         Parameters
         ----------
         confidence : array-like of shape (n_pairs,)
-            Of calibration pairs, which did not train the model; higher is surer.
+            Of calibration pairs, which did not train the model; higher is more
+            confident.
         y : ignored
 
         Returns
@@ -92,8 +92,7 @@ class ConfidenceThreshold(BaseEstimator):
             If there is no pair, a confidence is not finite, or a parameter is out of
             range.
         """
-        check_fraction(self.coverage, "coverage", include_one=True)
-        check_choice(self.quantile, "quantile", ("inverted_cdf", "linear"))
+        check_quantile(self.coverage, self.quantile)
         values = -check_numbers(confidence, "confidence", unit="pair")
         if values.size == 0:
             raise ValueError("confidence must hold at least one pair, got none.")
@@ -126,7 +125,7 @@ class ConfidenceThreshold(BaseEstimator):
 
 
 def entropy(proba: ArrayLike) -> FloatArray:
-    """Return the entropy of each pair's probabilities, in nats: lower is surer.
+    """Return the entropy of each pair's probabilities, in nats; lower is clearer.
 
     Parameters
     ----------
@@ -136,7 +135,7 @@ def entropy(proba: ArrayLike) -> FloatArray:
     Returns
     -------
     entropy : ndarray of shape (n_pairs,), float64
-        From 0 for a certain label to ln 3 for three equally likely ones.
+        From 0 for a label of probability 1 to ln 3 for three equally likely ones.
 
     Raises
     ------
@@ -148,9 +147,9 @@ def entropy(proba: ArrayLike) -> FloatArray:
     Minus the sum of p ln p over the three labels, 0 ln 0 being 0. Minus the entropy, as
     a confidence, has a defect: under a Rao-Kupper model with theta between 2 and 4.59,
     a tie is the most probable label at equal scores and yet the entropy is largest
-    there, so that the surest ties are given up first. Beyond 4.59 it is hardly better:
-    at theta = 6 the entropy at equal scores is 0.97 of its largest value, while with
-    Thurstone-Mosteller and the same epsilon it is 0.45. O(n_pairs).
+    there, so that the most probable ties are given up first. Beyond 4.59 it is hardly
+    better: at theta = 6 the entropy at equal scores is 0.97 of its largest value, while
+    with Thurstone-Mosteller and the same epsilon it is 0.45. O(n_pairs).
 
     Examples
     --------

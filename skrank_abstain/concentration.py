@@ -121,9 +121,8 @@ def ratio_interval(
     (0.29, 1.14)
     """
     check_fraction(confidence, "confidence")
-    part, whole = _check_per_query(
-        {"numerators": numerators, "denominators": denominators}, columns=True
-    )
+    totals = {"numerators": numerators, "denominators": denominators}
+    part, whole = _check_per_query(totals, columns=True)
     check_not_negative(whole, "denominators")
     ratio, influence, freedom = _jackknife(part, whole)
     half = _standard_error(influence) * stdtrit(freedom, (1 + confidence) / 2)
@@ -365,9 +364,8 @@ def cluster_bootstrap(
     # An undefined statistic is 0 / 0.
     with np.errstate(invalid="ignore", divide="ignore"):
         drawn = _resample(n_queries, n_resamples, random_state)
-        values = np.concatenate(
-            [np.asarray(statistic(times), float) for times in drawn]
-        )
+        found = [np.asarray(statistic(times), float) for times in drawn]
+    values = np.concatenate(found)
     if np.isnan(values).all():
         return float("nan"), float("nan")
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
@@ -716,10 +714,8 @@ def certify_risk(
     # within [0, 1] but for rounding, since errors <= accepted <= 1.
     losses = errors[:, start:] + max_risk * (1 - accepted[:, start:])
     every = np.zeros(len(losses)) if groups is None else groups
-    pvalues = [
-        wsr_pvalue(losses[every == group], max_risk, level=delta)
-        for group in np.unique(every)
-    ]
+    of_groups = (losses[every == group] for group in np.unique(every))
+    pvalues = [wsr_pvalue(each, max_risk, level=delta) for each in of_groups]
     # Intersection-union: every group must reject for "fails in some group" to be.
     last = fixed_sequence(np.max(pvalues, axis=0), delta)
     return None if last is None else start + last

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit, ndtri, stirling2
 from scipy.stats import bootstrap, rankdata
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
@@ -410,13 +410,9 @@ def count_rank_matrices(m: int, n: int) -> int:
 
 
 def _surjections(n: int) -> list[int]:
-    """Return the number of maps of n elements onto k, for k from 0 to n."""
-    # k! S(n, k) = k ((k - 1)! S(n - 1, k - 1) + k! S(n - 1, k)).
-    counts = [1]
-    for _ in range(n):
-        padded = [0, *counts, 0]
-        counts = [k * (padded[k + 1] + padded[k]) for k in range(len(counts) + 1)]
-    return counts
+    """Return the number of maps of n elements onto k, k! S(n, k), for k from 0 to n."""
+    partitions = stirling2(n, range(n + 1), exact=True)
+    return [math.factorial(k) * count for k, count in enumerate(partitions)]
 
 
 #: With this many items, counting all rank matrices takes hundredths of a second.

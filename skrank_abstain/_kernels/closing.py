@@ -31,9 +31,7 @@ def ranks_of_bins(bins: IntArray, offsets: IntArray, over: BoolArray) -> IntArra
     """
     bounds = np.empty((bins.size, 2), dtype=np.int64)
     for start, stop in pairwise(offsets):
-        kinds, group, members = np.unique(
-            bins[start:stop], return_inverse=True, return_counts=True
-        )
+        kinds, _, group, members = np.unique_all(bins[start:stop])
         winner, loser = np.nonzero(over[np.ix_(kinds, kinds)])
         reach = close_orders(winner, loser, kinds.size)
         bounds[start:stop, 0] = 1 + (members @ reach)[group]

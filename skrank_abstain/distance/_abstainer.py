@@ -54,6 +54,8 @@ _MOST_LOOKED_AT = 1 << 30
 _TREE = 2048
 #: Relative extension of the search radius, so that rounding loses no pair.
 _SLACK = 1e-9
+#: Twice the misranking of each outcome: right, tied, wrong, equal scores of an order.
+_HALVES = np.array([0, 0, 2, 1])
 #: Differences of losses up to this count as rounding.
 _ROUNDING = 8 * np.finfo(np.float64).eps
 
@@ -128,7 +130,8 @@ class NearCurve:
         distance = distances(X, items.rows[low], items.rows[high], norm)
         order = np.argsort(distance)
         distance = distance[order]
-        wrong = np.append(0, np.cumsum(_halves(items, low, high)[order]))
+        halves = _HALVES[_outcome(items, low, high)]
+        wrong = np.append(0, np.cumsum(halves[order]))
         gamma = np.unique(np.append(0.0, distance))
         reached = np.searchsorted(distance, farthest_near(gamma), side="right")
         # Distances within rounding of each other are given up together.
@@ -137,9 +140,8 @@ class NearCurve:
         kept = _best_at_some_cost(reached, wrong_near)
         step = max(1, -(-reached.size // _KEPT))
         kept = np.union1d(kept, np.arange(0, reached.size, step))
-        return cls(
-            gamma[kept], reached[kept], wrong[-1] - wrong_near[kept], distance.size
-        )
+        halves_left = wrong[-1] - wrong_near[kept]
+        return cls(gamma[kept], reached[kept], halves_left, distance.size)
 
     def at_cost(self, cost: float) -> AbstentionCurve:
         """Return loss and coverage at each distance."""
@@ -169,15 +171,6 @@ class NearCurve:
         """Return the share of pairs further apart than ``gamma``."""
         below = np.searchsorted(self.gamma, farthest_near(gamma), side="right")
         return float(self.n_pairs - self.abstained[below - 1]) / self.n_pairs
-
-
-def _halves(items: Scores, low: IntArray, high: IntArray) -> IntArray:
-    """Return twice the misranking of each pair of positions."""
-    grades = items.grades
-    equal = items.value[low] == items.value[high]
-    return np.where(
-        equal, grades[low] != grades[high], 2 * (grades[low] > grades[high])
-    )
 
 
 def _best_at_some_cost(reached: IntArray, wrong: IntArray) -> IntArray:
@@ -244,8 +237,7 @@ class NearDecision:
                 f"for one, {looked_at.max():.1e} pairs would be looked at one by one. "
                 "Evaluate a random part of its items, whose shares are about the same."
             )
-        # Sums by query, equality of scores, and outcome.
-        # All pairs, and those of different scores.
+        # Outcomes by query: pairs of different scores, then those of equal ones.
         cuts = np.array([0.0, np.nextafter(0.0, 1.0)])
         beyond = count_outcomes(items, cuts, 0.0, weight)
         every = np.stack([beyond[:, 1], beyond[:, 0] - beyond[:, 1]], axis=1)
@@ -277,11 +269,15 @@ class NearDecision:
 
 def _cells(items: Scores, low: IntArray, high: IntArray) -> IntArray:
     """Return the cell of each pair of positions in sums (n_queries, 2, 4), ravelled."""
-    grades = items.grades
     equal = items.value[low] == items.value[high]
-    order = np.sign(grades[high] - grades[low])
-    outcome = np.where(equal & (order != 0), 3, 1 - order)
-    return (items.query_of(low) * 2 + equal) * 4 + outcome
+    return (items.query_of(low) * 2 + equal) * 4 + _outcome(items, low, high)
+
+
+def _outcome(items: Scores, low: IntArray, high: IntArray) -> IntArray:
+    """Return the outcome of each pair of positions: its column in `count_outcomes`."""
+    order = np.sign(items.grades[high] - items.grades[low])
+    equal = items.value[low] == items.value[high]
+    return np.where(equal & (order != 0), 3, 1 - order)
 
 
 def near_pairs(
@@ -325,13 +321,12 @@ def _candidates(
     order = cKDTree(points, leafsize=_TREE).indices
     parts = [order[first : first + _TREE] for first in range(0, order.size, _TREE)]
     trees = [cKDTree(points[part]) for part in parts]
+    how: dict[str, Any] = {"p": norm, "output_type": "ndarray"}
     for k, tree in enumerate(trees):
-        inside = tree.query_pairs(radius, p=norm, output_type="ndarray")
+        inside = tree.query_pairs(radius, **how)
         yield parts[k][inside[:, 0]], parts[k][inside[:, 1]]
         for other in range(k):
-            found = tree.sparse_distance_matrix(
-                trees[other], radius, p=norm, output_type="ndarray"
-            )
+            found = tree.sparse_distance_matrix(trees[other], radius, **how)
             yield parts[k][found["i"]], parts[other][found["j"]]
 
 

@@ -430,9 +430,8 @@ class NetworkBounds:
         # Half of the units push scores up and half down: the first scores are near 0,
         # where no surrogate is saturated.
         signs = np.where(np.arange(n_hidden) % 2 == 0, 1.0, -1.0)
-        return self.project(
-            Network(weights, biases, signs * self.output_norm / n_hidden)
-        )
+        output = signs * self.output_norm / n_hidden
+        return self.project(Network(weights, biases, output))
 
     def step(
         self, network: Network, gradient: Network, squares: Network, rate: float
@@ -440,9 +439,8 @@ class NetworkBounds:
         """Return the network after a step within the bounds, from sums of squares."""
         moved = []
         radii = (self.weight_norm, self.bias, self.output_norm)
-        for part, slope, square, radius in zip(
-            network, gradient, squares, radii, strict=True
-        ):
+        blocks = zip(network, gradient, squares, radii, strict=True)
+        for part, slope, square, radius in blocks:
             # A block without a gradient so far does not move.
             size = rate * radius / np.sqrt(np.where(square > 0, square, np.inf))
             moved.append(part - size * slope)
@@ -488,9 +486,8 @@ def train_network(
         network = bounds.step(network, gradient, squares, rate)
         # Weights of the average grow as t^3, as for the linear ranker.
         share = 4 / (t + 3)
-        average = Network(
-            *(a + share * (n - a) for a, n in zip(average, network, strict=True))
-        )
+        both = zip(average, network, strict=True)
+        average = Network(*(mean + share * (new - mean) for mean, new in both))
     return bounds.project(average), losses
 
 

@@ -384,9 +384,8 @@ def misranking_loss(
         items = Scores(taken.scores, taken.queries, y=taken.relevance)
         # Cut at 0 and just above: all pairs, and those of different scores. Counted by
         # sorting, in O(n log n).
-        counts = count_outcomes(
-            items, np.array([0.0, np.nextafter(0.0, 1.0)]), 0.0
-        ).sum(axis=0)
+        cuts = np.array([0.0, np.nextafter(0.0, 1.0)])
+        counts = count_outcomes(items, cuts, 0.0).sum(axis=0)
         equal_scores, (_, tied_labels, discordant, _) = counts[0, 3], counts[1]
         # Both orders of a discordant pair are wrong, and one of two equal scores; in
         # the pairwise setting also one of two equal relevances.
@@ -658,11 +657,8 @@ def minimal_conditional_risk(
     array([0.1, 0.5])
     """
     check_choice(setting, "setting", ("pairwise", "bipartite"))
-    a, b, u = np.broadcast_arrays(
-        _non_negative(weight, "weight"),
-        _non_negative(opposite, "opposite"),
-        _non_negative(reach, "reach"),
-    )
+    given = {"weight": weight, "opposite": opposite, "reach": reach}
+    a, b, u = np.broadcast_arrays(*(_non_negative(given[k], k) for k in given))
     if surrogate is None:
         # Any difference of scores at all gives the likelier order.
         of_equal_scores = b if setting == "pairwise" else (a + b) / 2
@@ -1033,6 +1029,5 @@ def negative_example(
         return NegativeExample(*items, distance, 0.0, 0.0)
     best = minimal_conditional_risk(1.0, 0.0, scorers.reach(distance), loss)
     excess = float(loss.value(0.0) - best)
-    return NegativeExample(
-        *items, distance, excess, 1.0 if setting == "pairwise" else 0.5
-    )
+    lost = 1.0 if setting == "pairwise" else 0.5
+    return NegativeExample(*items, distance, excess, lost)

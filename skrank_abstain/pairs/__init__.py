@@ -38,15 +38,11 @@ from skrank_abstain.pairs._scores import (
     count_outcomes,
     count_within,
     counts_by_gap,
-    gap_outcomes,
-    largest_gap,
-    pairs_by_grade,
     semiorder_graph,
     semiorder_ranks,
     spread_queries,
     spread_rows,
     thin,
-    thinned,
 )
 from skrank_abstain.pairs._tables import SHOWN, Table, html_of_rows, html_table, plain
 

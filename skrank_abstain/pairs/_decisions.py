@@ -42,9 +42,8 @@ class PairRecord(NamedTuple):
         """Return two sentences: what is decided, and by which numbers."""
         left = f"row {self.left}" if self.left_id is None else self.left_id
         right = f"row {self.right}" if self.right_id is None else self.right_id
-        said = (
-            "equal" if not self.label else f"{left if self.label > 0 else right} first"
-        )
+        first = left if self.label > 0 else right
+        said = f"{first} first" if self.label else "equal"
         what = f"The ranker says: {said} ({self.reason})."
         if not self.accepted:
             what = f"A person decides ({self.reason}); the ranker would say: {said}."
@@ -238,7 +237,7 @@ class PairDecisions(Table):
         ----------
         accepted : array-like of shape (n_pairs,), bool
         risk : array-like of shape (n_pairs,), float
-            What the rule goes by; lower is surer: minus a confidence.
+            What the rule goes by, such as minus a confidence: lower is clearer.
 
         Returns
         -------
@@ -360,10 +359,9 @@ class PairDecisions(Table):
         """Mark pairs with an item whose membership of the top k is undecided."""
         if not len(self):
             return np.zeros(0, dtype=bool)
-        rows, inverse = np.unique(
-            np.concatenate([self.left, self.right]), return_inverse=True
-        )
-        left, right = inverse[: len(self)], inverse[len(self) :]
+        both = np.stack([self.left, self.right])
+        rows, inverse = np.unique(both, return_inverse=True)
+        left, right = inverse.reshape(both.shape)
         # Pairs connect the items of a query.
         links = coo_array((np.ones(len(self)), (left, right)), (rows.size, rows.size))
         query = connected_components(links, directed=False)[1]
@@ -480,10 +478,10 @@ class Ranking(Table):
 
     def __repr__(self) -> str:
         n_queries = int((self.place == 1).sum())
-        sure = "" if self.confidence is None else f", confidence={self.confidence:g}"
+        level = "" if self.confidence is None else f", confidence={self.confidence:g}"
         return (
             f"Ranking(n_items={len(self)}, n_queries={n_queries}, "
-            f"open={int(self.open.sum())}{sure})"
+            f"open={int(self.open.sum())}{level})"
         )
 
     @property

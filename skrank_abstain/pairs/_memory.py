@@ -77,9 +77,8 @@ def _system_memory() -> list[int]:
     with suppress(OSError):
         # Not MemFree: the system gives up its caches when memory is asked for.
         text = Path("/proc/meminfo").read_text()
-        return [
-            1024 * int(kb) for kb in re.findall(r"^MemAvailable: *(\d+)", text, re.M)
-        ]
+        found = re.findall(r"^MemAvailable: *(\d+)", text, re.M)
+        return [1024 * int(kb) for kb in found]
     with suppress(AttributeError, OSError, ValueError):
         # Elsewhere all the memory of the machine: a loose guard is better than none.
         return [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]

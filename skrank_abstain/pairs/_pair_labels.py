@@ -296,7 +296,7 @@ def read_pair_labels(
 
 
 def _meaning(kinds: list[Any], name: str) -> dict[Any, int]:
-    keys = [kind.strip().lower() if isinstance(kind, str) else kind for kind in kinds]
+    keys = [*map(_in_letters, kinds)]
     found = set(keys)
     fitting = [known for known in _VOCABULARIES if found <= known.keys()]
     complete = [known for known in fitting if len(known) == len(found)]
@@ -321,7 +321,7 @@ def _named(kinds: list[Any], labels: Any, name: str) -> dict[Any, int]:
     written = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     signs = (-1, 1) if len(written) == 2 else (-1, 0, 1)
     meaning = dict(zip(written, signs, strict=True))
-    words = [k.strip().lower() if isinstance(k, str) else k for k in written]
+    words = [*map(_in_letters, written)]
     opposite = [-sign for sign in meaning.values()]
     if any([known.get(word) for word in words] == opposite for known in _VOCABULARIES):
         warn_user(

@@ -192,9 +192,8 @@ class Scores(Value):
         # Sorted, without what belongs to the rows of an X that is not saved.
         here = self.ascending
         names = ("value", "y", "novel", "group", "unit")
-        return {name: vars(here)[name] for name in names} | {
-            "sizes": here.queries.sizes
-        }
+        plain = {name: vars(here)[name] for name in names}
+        return {**plain, "sizes": here.queries.sizes}
 
     @classmethod
     def of_plain(cls, **plain: Any) -> Self:
@@ -232,6 +231,32 @@ class Scores(Value):
     def largest_value(self) -> float:
         """Largest absolute value; 0 for no item."""
         return float(max(self.value.max(initial=0.0), -self.value.min(initial=0.0)))
+
+    @property
+    def largest_gap(self) -> float:
+        """Largest gap within a query; 0 for no pair."""
+        here = self.ascending
+        with np.errstate(over="ignore"):
+            spread = here.value[here.offsets[1:] - 1] - here.value[here.offsets[:-1]]
+        return float(spread.max(initial=0.0))
+
+    @property
+    def gap_outcomes(self) -> "GapOutcomes":
+        """Gaps and outcomes; pairs of one outcome and gaps within 0.2 % are joined.
+
+        O(n_pairs), of at most 100 million pairs a query. Pairs that were given stay
+        apart.
+        """
+        from skrank_abstain._kernels.histogram import outcome_histogram
+
+        here = self.ascending
+        if here.unit is not None:
+            return every_outcome(here)
+        # Tie model, threshold and profile ask for the same.
+        if "outcomes" not in here.known:
+            data = here.value, here.grades, here.offsets, here.largest_gap
+            here.known["outcomes"] = GapOutcomes(*outcome_histogram(*data))
+        return here.known["outcomes"]
 
     def query_of(self, items: IntArray) -> IntArray:
         """Return the number of the query of items, given by position."""
@@ -295,6 +320,41 @@ class Scores(Value):
         kept = np.bincount(query[~alone], minlength=sizes.size)
         blocks = Queries.of_sizes(np.append(kept, np.ones(alone.sum(), np.int64)))
         return self._at(np.argsort(alone, kind="stable"), blocks, **given)
+
+    def thinned(self, most: int, merged: IntArray) -> Self:
+        """Return a sample of the sorted items, with merged grades.
+
+        Parameters
+        ----------
+        most : int
+            Approximate size, evenly spaced in the order of the values.
+        merged : ndarray of shape (n_grades,), int64
+            New grade of each grade; the sample has at least one item of each.
+        """
+        here = self.ascending
+        items, grades = thin(here.offsets, most), merged[here.grades]
+        lost = np.bincount(grades[items], minlength=merged.max() + 1) == 0
+        first = [np.argmax(grades == each) for each in np.flatnonzero(lost)]
+        items = np.union1d(items, np.array(first, dtype=np.int64))
+        query = np.searchsorted(here.offsets, items, side="right") - 1
+        queries = Queries.of_sizes(np.unique(query, return_counts=True)[1])
+        return here._at(items, queries, y=grades[items])
+
+    def pairs_by_grade(self, merged: IntArray) -> FloatArray:
+        """Count the pairs within each merged grade: those of equal grades, and all.
+
+        ``merged`` as in ``thinned``; shape (2, n_merged).
+        """
+        here = self.ascending
+        n_merged = int(merged.max()) + 1
+        query = here.queries.codes
+        key, sizes = np.unique(query * merged.size + here.grades, return_counts=True)
+        query, kind = key // merged.size, merged[key % merged.size]
+        tied = np.bincount(kind, sizes * (sizes - 1.0) / 2, n_merged)
+        joint, place = np.unique(query * n_merged + kind, return_inverse=True)
+        sizes = np.bincount(place.reshape(-1), sizes)
+        every = np.bincount(joint % n_merged, sizes * (sizes - 1.0) / 2, n_merged)
+        return np.stack([tied, every])
 
 
 #: Arrays with an entry for each item.
@@ -372,44 +432,6 @@ def thin(offsets: IntArray, most: int) -> IntArray:
     return spread_rows(offsets, *spread_queries(np.diff(offsets), most))
 
 
-def thinned(scores: Scores, most: int, merged: IntArray) -> Scores:
-    """Return a sample of the sorted items, with merged grades.
-
-    Parameters
-    ----------
-    scores : Scores
-    most : int
-        Approximate size, evenly spaced in the order of the values.
-    merged : ndarray of shape (n_grades,), int64
-        New grade of each grade; the sample has at least one item of each.
-    """
-    here = scores.ascending
-    items = thin(here.offsets, most)
-    lost = np.bincount(merged[here.grades[items]], minlength=merged.max() + 1) == 0
-    first = [np.argmax(merged[here.grades] == each) for each in np.flatnonzero(lost)]
-    items = np.union1d(items, np.array(first, dtype=np.int64))
-    query = np.searchsorted(here.offsets, items, side="right") - 1
-    queries = Queries.of_sizes(np.unique(query, return_counts=True)[1])
-    return here._at(items, queries, y=merged[here.grades[items]])
-
-
-def pairs_by_grade(scores: Scores, merged: IntArray) -> FloatArray:
-    """Count the pairs within each merged grade: those of equal grades, and all.
-
-    ``merged`` as in ``thinned``; shape (2, n_merged).
-    """
-    here = scores.ascending
-    n_merged = int(merged.max()) + 1
-    query = here.queries.codes
-    key, sizes = np.unique(query * merged.size + here.grades, return_counts=True)
-    query, kind = key // merged.size, merged[key % merged.size]
-    tied = np.bincount(kind, sizes * (sizes - 1.0) / 2, n_merged)
-    joint, place = np.unique(query * n_merged + kind, return_inverse=True)
-    sizes = np.bincount(place.reshape(-1), sizes)
-    every = np.bincount(joint % n_merged, sizes * (sizes - 1.0) / 2, n_merged)
-    return np.stack([tied, every])
-
-
 class GapOutcomes(NamedTuple):
     """Weighted gaps with their outcomes: all that a difference model is fitted on.
 
@@ -435,14 +457,6 @@ class GapOutcomes(NamedTuple):
     weight: FloatArray
 
 
-def largest_gap(scores: Scores) -> float:
-    """Return the largest gap within a query; 0 for no pair."""
-    here = scores.ascending
-    with np.errstate(over="ignore"):
-        spread = here.value[here.offsets[1:] - 1] - here.value[here.offsets[:-1]]
-    return float(spread.max(initial=0.0))
-
-
 def count_within(scores: Scores, cuts: ArrayLike) -> IntArray:
     """Count the pairs with gap at most each cut, O(n) each."""
     from skrank_abstain._kernels.gaps import count_within as count
@@ -451,33 +465,13 @@ def count_within(scores: Scores, cuts: ArrayLike) -> IntArray:
     return count(here.value, here.offsets, np.asarray(cuts, dtype=np.float64))
 
 
-def gap_outcomes(scores: Scores) -> GapOutcomes:
-    """Return gaps and outcomes; pairs of one outcome and gaps within 0.2 % are joined.
-
-    O(n_pairs), of at most 100 million pairs a query. Pairs that were given stay apart.
-    """
-    from skrank_abstain._kernels.histogram import outcome_histogram
-
-    here = scores.ascending
-    if here.unit is not None:
-        return every_outcome(here)
-    # Tie model, threshold and profile ask for the same.
-    if "outcomes" not in here.known:
-        largest = largest_gap(here)
-        made = outcome_histogram(here.value, here.grades, here.offsets, largest)
-        here.known["outcomes"] = GapOutcomes(*made)
-    return here.known["outcomes"]
-
-
 def every_outcome(scores: Scores) -> GapOutcomes:
     """Return one entry for each pair."""
     from skrank_abstain._kernels.filling import fill_pairs
 
     here = scores.ascending
-    # Positions serve as rows: the items are sorted by value.
-    low, high, difference = fill_pairs(
-        here.value, np.arange(here.value.size), here.offsets
-    )
+    rows = np.arange(here.value.size)  # positions: the items are sorted by value
+    low, high, difference = fill_pairs(here.value, rows, here.offsets)
     label = np.sign(here.grades[high] - here.grades[low])
     # The higher-scored item is the later one. Between equal ones an order is an order.
     outcome = np.where(difference == 0, np.abs(label), label)
@@ -498,7 +492,7 @@ def counts_by_gap(scores: Scores) -> tuple[FloatArray, FloatArray]:
     # Exact where affordable: metrics that enumerate the same pairs should give the
     # same numbers.
     exact = scores.n_pairs <= FEW_PAIRS
-    found = every_outcome(scores) if exact else gap_outcomes(scores)
+    found = every_outcome(scores) if exact else scores.gap_outcomes
     # Non-negative floats have the order of their bit patterns.
     pattern = (found.gap + 0.0).view(np.int64)
     key, entry = np.unique(pattern if exact else pattern >> _SHIFT, return_inverse=True)
@@ -554,9 +548,8 @@ def _count_given(
     entry = ((unit * cuts.size + last) * 4 + column)[beyond_one]
     low = 2 * np.flatnonzero(beyond_one)
     mass = pairs.weight_of(low, low + 1, weight)
-    sums = np.bincount(entry, mass, shape[0] * shape[1] * 4)
-    beyond = np.cumsum(sums.reshape(shape)[:, ::-1], axis=1)[:, ::-1]
-    return beyond.astype(np.float64)
+    sums = np.bincount(entry, mass, 4 * shape[0] * shape[1]).reshape(shape)
+    return np.asarray(np.cumsum(sums[:, ::-1], axis=1)[:, ::-1])
 
 
 def semiorder_ranks(scores: Scores, order_from: float) -> IntArray:

@@ -5,7 +5,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -49,15 +48,11 @@ class Table(ABC):
             If the library is not installed.
         """
         check_choice(backend, "backend", ("pandas", "polars"))
-        columns, what = self._columns(), f"to_frame(backend={backend!r})"
+        columns, what = {**self._columns()}, f"to_frame(backend={backend!r})"
         library = require(backend, what, f"skrank-abstain[{backend}]")
-        if backend == "polars":
-            columns = {
-                name: library.Series(name, column.tolist(), dtype=library.Object)
-                if _is_mixed(column)
-                else column
-                for name, column in columns.items()
-            }
+        for name, column in columns.items():
+            if backend == "polars" and _is_mixed(column):
+                columns[name] = library.Series(name, column.tolist(), library.Object)
         return library.DataFrame(columns)
 
     def to_dicts(self, columns: Iterable[str] | None = None) -> list[dict[str, Any]]:
@@ -112,14 +107,12 @@ def python_rows(
     columns = list(columns)
     for start in range(0, n_rows, _ROWS):
         rows = range(start, min(start + _ROWS, n_rows))
-        parts = [
-            repeat(None, len(rows)) if column is None else _values(column, rows)
-            for column in columns
-        ]
-        yield from zip(*parts, strict=True)
+        yield from zip(*(_values(column, rows) for column in columns), strict=True)
 
 
-def _values(column: NDArray[Any], rows: range) -> list[Any]:
+def _values(column: NDArray[Any] | None, rows: range) -> list[Any]:
+    if column is None:
+        return [None] * len(rows)
     part = column[rows.start : rows.stop]
     # tolist() turns nanosecond dates into bare integers.
     return list(part) if part.dtype.kind in "mM" else part.tolist()

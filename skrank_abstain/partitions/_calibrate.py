@@ -95,7 +95,6 @@ def calibrate(
     """
     # Check the arguments before scoring anything.
     _check_ranker(ranker)
-    check_names(label=label, qid=qid, item_id=item_id)
     fitted = _unfitted(ranker)
     rule = fitted._checked_rule()
     tie_model = tie_models.resolve_tie_model(fitted.tie_model)
@@ -106,9 +105,8 @@ def calibrate(
             "calibrate takes a ranker whose model is fitted, got "
             f"{scorers.describe(model)}, which is not: train it on other queries first."
         )
-    columns = ModelColumns(*scorers.names_in_model(model), others=(label, qid, item_id))
-    check_same_columns(frame, columns)
-    partitions = as_partitions(frame, qid=qid)
+    names = scorers.names_in_model(model)
+    partitions, columns = open_frame(frame, names, qid, label=label, item_id=item_id)
     reader = Reader(_unfitted(ranker), label, qid, columns, rule.groups)
     parts = partitions.map(_score, reader, model)
     if not parts:
@@ -119,7 +117,8 @@ def calibrate(
     if len(doubts) == 1 and doubts[0] is not None:
         warn_user(doubts[0])
     vars(fitted).update(_common_columns(part.columns for part in parts))
-    rows = RowsElsewhere(partitions, reader, [part.y.size for part in parts])
+    sizes = np.array([part.y.size for part in parts])
+    rows = RowsElsewhere(partitions, reader, sizes, np.arange(sizes.sum()))
     data, kinds, repeats = _joined(parts, rows if reads_features else None)
     known = intake.CalibrationData.of(
         data,
@@ -292,9 +291,8 @@ def _joined(parts: list[Scored], X: Any) -> tuple[Scores, list[Any] | None, Any]
         data = replace(data, group=number[_numbered(codes, names)])
         kinds = different.tolist()
     known = None if any(each is None for each in hashes) else _taken(hashes)
-    repeats = intake.find_repeats(
-        known, queries, np.arange(data.y.size), data.y, copies=True
-    )
+    rows = np.arange(data.y.size)
+    repeats = intake.find_repeats(known, queries, rows, data.y, copies=True)
     intake.warn_of_repeats(repeats)
     return data, kinds, repeats
 
@@ -328,35 +326,35 @@ def _common_columns(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return first
 
 
+@dataclass(frozen=True, eq=False)
 class RowsElsewhere:
     """Stands for X where its rows lie in partitions.
 
     `FeatureAwareRelevance` asks for what it computes from some of the rows.
 
-    Parameters
+    Attributes
     ----------
     partitions : Partitions
     reader : Reader
-    sizes : list of int
+    sizes : ndarray of shape (n_partitions,), int64
         Rows of each partition.
-    taken : ndarray of int64, default=None
-        Rows of whole queries, ascending; None: all.
+    taken : ndarray of int64
+        Rows of whole queries, ascending.
     """
 
-    def __init__(
-        self,
-        partitions: Partitions,
-        reader: Reader,
-        sizes: list[int],
-        taken: IntArray | None = None,
-    ) -> None:
-        self._given = partitions, reader, sizes
-        self._taken = np.arange(sum(sizes)) if taken is None else taken
-        self.shape = (self._taken.size,)
+    partitions: Partitions
+    reader: Reader
+    sizes: IntArray
+    taken: IntArray
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of rows, as scikit-learn asks for it."""
+        return (self.taken.size,)
 
     def __getitem__(self, key: Any) -> RowsElsewhere:
         rows = key[0] if isinstance(key, tuple | list) else key
-        return RowsElsewhere(*self._given, self._taken[rows])
+        return replace(self, taken=self.taken[rows])
 
     def over_designs(
         self,
@@ -366,15 +364,14 @@ class RowsElsewhere:
         wanted: BoolArray,
     ) -> Iterator[tuple[IntArray, FloatArray]]:
         """Do as `skrank_abstain.tie_models.over_designs`, where the rows lie."""
-        partitions, reader, sizes = self._given
-        ends = np.cumsum(sizes)
-        cuts = np.searchsorted(self._taken, ends)
-        parts = np.split(np.arange(self._taken.size), cuts[:-1])
+        ends = np.cumsum(self.sizes)
+        cuts = np.searchsorted(self.taken, ends)
+        parts = np.split(np.arange(self.taken.size), cuts[:-1])
         own = [
-            (self._taken[part] - first, scores[part], queries.codes[part], wanted[part])
-            for part, first in zip(parts, ends - sizes, strict=True)
+            (self.taken[part] - first, scores[part], queries.codes[part], wanted[part])
+            for part, first in zip(parts, ends - self.sizes, strict=True)
         ]
-        found = partitions.map(_over_designs, reader, task, own=own)
+        found = self.partitions.map(_over_designs, self.reader, task, own=own)
         for start, pieces in zip([0, *cuts.tolist()], found, strict=False):
             for rows, answer in pieces:
                 yield rows + start, answer
@@ -412,8 +409,8 @@ class ModelColumns:
     """
 
     names: list[Any] | None
-    made_up: bool = False
-    others: tuple[str | None, ...] = ()
+    made_up: bool
+    others: tuple[str | None, ...]
 
     def of(self, partition: Any) -> list[Any] | None:
         """Return the feature columns of a partition; None if its columns lack names."""
@@ -424,7 +421,21 @@ class ModelColumns:
         return [name for name in columns if name not in self.others]
 
 
-def check_names(**names: Any) -> None:
+def open_frame(
+    frame: Any, names: tuple[list[Any] | None, bool], qid: Any, **others: Any
+) -> tuple[Partitions, ModelColumns]:
+    """Return the partitions of a frame, and the columns of its model, both checked.
+
+    ``names`` are those in the model, and whether its library made them up; ``qid`` and
+    the others name columns that are no features.
+    """
+    _check_names(qid=qid, **others)
+    columns = ModelColumns(*names, (qid, *others.values()))
+    _check_same_columns(frame, columns)
+    return as_partitions(frame, qid), columns
+
+
+def _check_names(**names: Any) -> None:
     """Refuse arrays and columns as ``label``, ``qid`` and the like: these are names."""
     for name, value in names.items():
         if not isinstance(value, Hashable) or hasattr(value, "shape"):
@@ -434,7 +445,7 @@ def check_names(**names: Any) -> None:
             )
 
 
-def check_same_columns(frame: Any, model: ModelColumns) -> None:
+def _check_same_columns(frame: Any, model: ModelColumns) -> None:
     """Refuse a list whose frames differ in their features or in the order of these.
 
     Where the model names its features, they are selected by name, and each partition

@@ -12,17 +12,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from skrank_abstain._validation import encode_qid, is_scalar
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.pairs import Queries, Scores
-from skrank_abstain.partitions._calibrate import (
-    ModelColumns,
-    check_names,
-    check_same_columns,
-)
-from skrank_abstain.partitions._engines import (
-    Partitions,
-    as_partitions,
-    refuse_split_queries,
-    rows_of,
-)
+from skrank_abstain.partitions._calibrate import ModelColumns, open_frame
+from skrank_abstain.partitions._engines import refuse_split_queries, rows_of
 from skrank_abstain.scorers import names_in_model
 from skrank_abstain.selection import Calibration, PairTotals
 
@@ -274,15 +265,13 @@ def _frame(
 
 def _opened(
     ranker: Any, frame: Any, qid: Any, **others: Any
-) -> tuple[Partitions, Any, ModelColumns]:
+) -> tuple[Any, Any, ModelColumns]:
     """Return the partitions, a small ranker, and the columns that the ranker saw."""
     check_is_fitted(ranker, "threshold_")
-    check_names(qid=qid, **others)
     seen = getattr(ranker, "feature_names_in_", None)
     names = names_in_model(ranker.estimator_) if seen is None else (list(seen), False)
-    columns = ModelColumns(names[0], names[1], (qid, *others.values()))
-    check_same_columns(frame, columns)
-    return as_partitions(frame, qid), without_calibration_pairs(ranker), columns
+    rows, columns = open_frame(frame, names, qid, **others)
+    return rows, without_calibration_pairs(ranker), columns
 
 
 def _unlabelled(

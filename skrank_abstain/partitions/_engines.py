@@ -30,6 +30,7 @@ from skrank_abstain._validation import (
     listed,
     names_of_columns,
     refuse_lazy,
+    select_columns,
     shown,
 )
 from skrank_abstain._warnings import require
@@ -646,9 +647,7 @@ def rows_of(
     y, ids = (
         None if name is None else np.asarray(partition[name]) for name in (label, qid)
     )
-    # The columns of a pyarrow Table are the data, and a method selects them.
-    table = hasattr(partition, "column_names")
-    X = partition.select(features) if table else partition[features]
+    X = select_columns(partition, features)
     if len(features) == 1 and X.shape[0]:
         cells = np.asarray(partition[features[0]])
         if np.ndim(cells[0]):

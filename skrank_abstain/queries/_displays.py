@@ -151,9 +151,8 @@ class TopSetDisplay(Display):
         self.line_.set_marker("none")
         style = {"marker": marker, "color": self.line_.get_color()}
         (self.point_,) = self.ax_.plot(*self.point, **style)
-        self.fixed_line_ = draw_reference(
-            self.ax_, self.fixed_size, self.fixed_coverage, "as many of every query"
-        )
+        fixed = self.fixed_size, self.fixed_coverage
+        self.fixed_line_ = draw_reference(self.ax_, *fixed, "as many of every query")
         held = "sets that hold a best item"
         if self.k > 1:
             held = f"the first {self.k} that sets hold"

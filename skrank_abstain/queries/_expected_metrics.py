@@ -16,8 +16,6 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.pairs import Queries, rows_by_place
 
-#: Gains that have a name.
-GAINS = ("exponential", "linear")
 #: Number of draws of the grades of a query.
 _N_DRAWS = 1000
 #: Number of grades drawn at a time.
@@ -91,6 +89,82 @@ class ListMetric:
         found[best == 0] = np.nan
         return np.asarray(found / np.where(best > 0, best, 1.0))
 
+    def by_query(
+        self, scores: FloatArray, gains: FloatArray, queries: Queries
+    ) -> FloatArray:
+        """Return the metric of each query's list, by descending score.
+
+        Parameters
+        ----------
+        scores, gains : ndarray of shape (n_items,), float64
+        queries : Queries
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries,), float64
+            NaN for queries without a relevant item.
+        """
+        rows, _ = rows_by_place(scores, queries)
+
+        def value(own: IntArray) -> float:
+            return float(self.values(gains[own][None, :], score_blocks(scores[own]))[0])
+
+        return np.array([*map(value, np.split(rows, queries.offsets[1:-1]))])
+
+    def expected(
+        self,
+        grade_proba: FloatArray,
+        node_weights: FloatArray,
+        gains: FloatArray,
+        scores: FloatArray,
+        *,
+        seed: int,
+        n_draws: int = _N_DRAWS,
+    ) -> float:
+        """Return the expected metric of one list, if it holds a relevant item.
+
+        Parameters
+        ----------
+        grade_proba : ndarray of shape (n_nodes, n_items, n_grades), float64
+            P(grade) by node of the shift, the item of the highest score first.
+        node_weights : ndarray of shape (n_nodes,), float64
+        gains : ndarray of shape (n_grades,), float64
+            Gain of an item of each grade.
+        scores : ndarray of shape (n_items,), float64
+            Descending; equal ones are in random order.
+        seed : int
+            Seed of the draws, the same for each query.
+        n_draws : int
+
+        Returns
+        -------
+        expected : float
+            0 if no draw holds a relevant item.
+
+        Notes
+        -----
+        The mean over draws of the grades. The nodes of the shift are not drawn: each
+        has its share of the draws, up to rounding. O(n_draws n_items n_grades).
+        """
+        random, blocks = np.random.default_rng(seed), score_blocks(scores)
+        n_items = grade_proba.shape[1]
+        edges = np.cumsum(grade_proba, axis=2)[:, :, :-1]
+        place = (np.arange(n_draws) + 0.5) / n_draws
+        last = node_weights.size - 1
+        nodes = np.minimum(np.searchsorted(np.cumsum(node_weights), place), last)
+        total, n_relevant = 0.0, 0
+        step = max(_AT_ONCE // n_items, 1)
+        for some in np.split(nodes, range(step, n_draws, step)):
+            drawn = random.random((some.size, n_items))
+            grades = np.zeros(drawn.shape, dtype=np.int64)
+            for k in range(edges.shape[2]):
+                grades += drawn > edges[some, :, k]
+            values = self.values(gains[grades], blocks)
+            known = ~np.isnan(values)
+            total += float(values[known].sum())
+            n_relevant += int(known.sum())
+        return total / n_relevant if n_relevant else 0.0
+
 
 def _mean_of_blocks(values: FloatArray, blocks: IntArray) -> FloatArray:
     sizes = np.diff(blocks, append=values.size)
@@ -163,84 +237,3 @@ def gains_of(y: FloatArray, gain: Any) -> FloatArray:
 def score_blocks(scores: FloatArray) -> IntArray:
     """Return where each run of equal scores begins, given descending scores."""
     return np.flatnonzero(np.append(True, scores[1:] != scores[:-1]))
-
-
-def metric_by_query(
-    metric: ListMetric, scores: FloatArray, gains: FloatArray, queries: Queries
-) -> FloatArray:
-    """Return the metric of each query's list, by descending score.
-
-    Parameters
-    ----------
-    metric : ListMetric
-    scores, gains : ndarray of shape (n_items,), float64
-    queries : Queries
-
-    Returns
-    -------
-    values : ndarray of shape (n_queries,), float64
-        NaN for queries without a relevant item.
-    """
-    rows, _ = rows_by_place(scores, queries)
-
-    def value(own: IntArray) -> float:
-        return float(metric.values(gains[own][None, :], score_blocks(scores[own]))[0])
-
-    return np.array([*map(value, np.split(rows, queries.offsets[1:-1]))])
-
-
-def expected_metric(
-    metric: ListMetric,
-    grade_proba: FloatArray,
-    node_weights: FloatArray,
-    gains: FloatArray,
-    blocks: IntArray,
-    *,
-    seed: int,
-    n_draws: int = _N_DRAWS,
-) -> float:
-    """Return the expected metric of one list, if it holds a relevant item.
-
-    Parameters
-    ----------
-    metric : ListMetric
-    grade_proba : ndarray of shape (n_nodes, n_items, n_grades), float64
-        P(grade) by node of the shift, the item of the highest score first.
-    node_weights : ndarray of shape (n_nodes,), float64
-    gains : ndarray of shape (n_grades,), float64
-        Gain of an item of each grade.
-    blocks : ndarray of shape (n_blocks,), int64
-        Where equal scores begin.
-    seed : int
-        Seed of the draws, the same for each query.
-    n_draws : int
-
-    Returns
-    -------
-    expected : float
-        0 if no draw holds a relevant item.
-
-    Notes
-    -----
-    The mean over draws of the grades. The nodes of the shift are not drawn: each has
-    its share of the draws, up to rounding.
-    O(n_draws n_items n_grades).
-    """
-    random = np.random.default_rng(seed)
-    n_items = grade_proba.shape[1]
-    edges = np.cumsum(grade_proba, axis=2)[:, :, :-1]
-    place = (np.arange(n_draws) + 0.5) / n_draws
-    last = node_weights.size - 1
-    nodes = np.minimum(np.searchsorted(np.cumsum(node_weights), place), last)
-    total, n_relevant = 0.0, 0
-    step = max(_AT_ONCE // n_items, 1)
-    for some in np.split(nodes, range(step, n_draws, step)):
-        drawn = random.random((some.size, n_items))
-        grades = np.zeros(drawn.shape, dtype=np.int64)
-        for k in range(edges.shape[2]):
-            grades += drawn > edges[some, :, k]
-        values = metric.values(gains[grades], blocks)
-        known = ~np.isnan(values)
-        total += float(values[known].sum())
-        n_relevant += int(known.sum())
-    return total / n_relevant if n_relevant else 0.0

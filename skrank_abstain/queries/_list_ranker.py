@@ -274,8 +274,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         check_is_fitted(self, "threshold_")
         other = copy.copy(self)
         # The others are those of fit, whatever was set since.
-        for name, value in {**self._parameters, **params}.items():
-            setattr(other, name, value)
+        other.__dict__.update(self._parameters | params)
         return other._calibrate()
 
     def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> Scores:
@@ -314,9 +313,8 @@ class ListRanker(ModelWrapper, Generic[Results]):
 
     def _about_rows(self, items: Scores) -> intake.AboutRows:
         """Return what a report says of its rows; warn of changed parameters."""
-        rows = intake.describe_rows(
-            self, intake.hash_rows(items.X), items.queries.codes, items.y
-        )
+        hashes = intake.hash_rows(items.X)
+        rows = intake.describe_rows(self, hashes, items.queries.codes, items.y)
         changed = [
             f"{name}={shown(getattr(self, name))} after {shown(then)}"
             for name, then in self._parameters.items()

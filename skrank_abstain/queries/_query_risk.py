@@ -16,14 +16,7 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake import take_labelled_rows
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Scores, Table
-from skrank_abstain.queries._expected_metrics import (
-    GAINS,
-    ListMetric,
-    expected_metric,
-    gains_of,
-    metric_by_query,
-    score_blocks,
-)
+from skrank_abstain.queries._expected_metrics import ListMetric, gains_of
 from skrank_abstain.queries._list_ranker import Findings, ListRanker, mean_of_known
 from skrank_abstain.tie_models import GradedRelevance
 
@@ -578,9 +571,8 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         metric, weights = ListMetric.parse(self._metric), self.tie_model_.node_weights_
         gains, seed, expected = self._gain_of_grade, self._draw_seed, []
         for rows, proba in self._graded(items, by=items.score):
-            blocks = score_blocks(items.score[rows])
-            found = expected_metric(metric, proba, weights, gains, blocks, seed=seed)
-            expected.append(found)
+            own = items.score[rows]
+            expected.append(metric.expected(proba, weights, gains, own, seed=seed))
         return 1 - np.array(expected)
 
     @property
@@ -594,10 +586,10 @@ class QueryRiskRanker(ListRanker[QueryResults]):
 
         def values(gain: Any) -> FloatArray:
             gains = gains_of(items.y, gain)
-            return metric_by_query(metric, items.score, gains, items.queries)
+            return metric.by_query(items.score, gains, items.queries)
 
         found = {self._named: values(self._gain)}
-        for gain in GAINS:
+        for gain in ("exponential", "linear"):
             if (name := metric.named(gain)) not in found:
                 with suppress(ValueError):  # relevance that has no such gain
                     found[name] = values(gain)

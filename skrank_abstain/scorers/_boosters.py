@@ -344,9 +344,8 @@ class _XGBoost(Booster):
             }
         matrix = self.module().DMatrix(X, enable_categorical=True, **labels)
         # Like XGBRanker: a raw booster would use trees after the best iteration, too.
-        return model.predict(
-            matrix, output_margin=True, iteration_range=_best_iterations(model)
-        )
+        kept = _best_iterations(model)
+        return model.predict(matrix, output_margin=True, iteration_range=kept)
 
     def local(self, model: Any) -> Any:
         # DaskXGBRanker and SparkXGBRankerModel become XGBRanker.

@@ -28,13 +28,15 @@ def with_context(X: Any, queries: Queries | None) -> Any:
         return X
     names, numbers = numeric_columns(X)
     added = query_context(numbers, queries)
+    made = [f"{name}_{what}" for what in ("in_query", "rank") for name in names]
+    made.append("items_in_query")
     if hasattr(X, "iloc"):
         # As texts: scikit-learn refuses names of several types.
         columns = {str(name): X.iloc[:, at] for at, name in enumerate(X.columns)}
-        columns |= dict(zip(_context_names(names), added.T, strict=True))
+        columns |= dict(zip(made, added.T, strict=True))
         return type(X)(columns, index=X.index)
     if hasattr(X, "hstack"):
-        return X.hstack(type(X)(added, schema=_context_names(names)))
+        return X.hstack(type(X)(added, schema=made))
     return np.hstack([numbers, added])
 
 
@@ -68,11 +70,6 @@ def as_numbers(X: Any) -> FloatArray:
     if hasattr(X, "iloc"):
         return np.asarray(X.to_numpy(np.float64, na_value=np.nan))
     return np.asarray(X).astype(np.float64)
-
-
-def _context_names(columns: Any) -> list[str]:
-    own = [f"{name}_{what}" for what in ("in_query", "rank") for name in columns]
-    return [*own, "items_in_query"]
 
 
 def query_context(X: FloatArray, queries: Queries) -> FloatArray:

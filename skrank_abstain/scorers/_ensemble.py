@@ -1,35 +1,43 @@
-"""A ranker and a classifier of grades, added up."""
+"""A ranker and a classifier of grades, added up.
 
+The default classifier is a forest of scikit-learn, read by compiled code.
+"""
+
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.utils import Tags, get_tags
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.preprocessing import OrdinalEncoder
+from sklearn.utils import Tags, _safe_indexing, assert_all_finite, get_tags
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from skrank_abstain._kernels import FloatArray
-from skrank_abstain._saving import Saved, all_or_nothing
+from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._saving import Saved, Value, all_or_nothing
 from skrank_abstain._validation import (
     check_columns,
     check_given,
     check_relevance,
     check_row_order,
+    names_of_columns,
 )
 from skrank_abstain.pairs import Queries, group_queries
-from skrank_abstain.scorers import _models
-from skrank_abstain.scorers._context import with_context
+from skrank_abstain.scorers import _context, _models
 from skrank_abstain.scorers._fit import fit_ranker, grades_of
-from skrank_abstain.scorers._forest import GradeForest
+
+#: Items that go down the trees side by side.
+_PIECE = 64
 
 
 class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
     """A ranker's score plus the grade that a classifier expects.
 
     Ranking losses care for the top of the list, classifiers for every grade. Their sum
-    orders items better than either, and its gaps tell better which pairs are sure.
+    orders items better than either, and its gaps tell better which pairs it has right.
 
     Parameters
     ----------
@@ -146,7 +154,7 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         if classifier is None:
             self.grades_ = GradeForest.fit(X, grades, within)
         else:
-            self.grades_ = trained(classifier, with_context(X, within), grades)
+            self.grades_ = trained(classifier, _context.with_context(X, within), grades)
         scores = self._scores(X, queries)
         self.means_, self.scales_ = scores.mean(axis=0), scores.std(axis=0)
         # A member that gives one score to all rows adds nothing, but rounding could
@@ -191,9 +199,8 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
     def _needs_queries(self) -> bool:
         # The values of `fit` stay in force after set_params.
         context = getattr(self, "context_", self.context)
-        return bool(context) or _models.requests_queries(
-            getattr(self, "ranker_", self.ranker)
-        )
+        ranker = getattr(self, "ranker_", self.ranker)
+        return bool(context) or _models.requests_queries(ranker)
 
     def _classifier(self) -> Any:
         if self.grades is None:
@@ -228,17 +235,13 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         if isinstance(self.grades_, GradeForest):
             expected = self.grades_.predict(X, within)
         else:
-            classes = np.asarray(
-                _models.unwrap(self.grades_).classes_, dtype=np.float64
-            )
-            proba = _models.class_proba(
-                self.grades_, with_context(X, within), classes.size
-            )
+            classes = np.asarray(_models.unwrap(self.grades_).classes_, np.float64)
+            design = _context.with_context(X, within)
+            proba = _models.class_proba(self.grades_, design, classes.size)
             # No matrix product: its last bits depend on the number of threads.
             expected = (proba * classes).sum(axis=1)
-        return np.column_stack(
-            [_models.score_items(self.ranker_, X, queries), expected]
-        )
+        score = _models.score_items(self.ranker_, X, queries)
+        return np.column_stack([score, expected])
 
     def __sklearn_clone__(self) -> Self:
         return _models.clone_parameters(self, "ranker", "grades")
@@ -254,3 +257,87 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.allow_nan = all(each.allow_nan for each in inputs)
         tags.input_tags.sparse = not self.context and all(e.sparse for e in inputs)
         return tags
+
+
+@dataclass(frozen=True, eq=False)
+class GradeForest(Value):
+    """Sixty extremely randomised trees, trained by scikit-learn.
+
+    Attributes
+    ----------
+    others : list of int
+        Positions of the columns that are not numeric.
+    encoder : OrdinalEncoder
+        Numbers their values; fitted if there are any.
+    roots : ndarray of shape (n_trees,), int64
+    nodes, threshold
+        Of all trees, as in `add_leaves`.
+
+    Notes
+    -----
+    ``predict_proba`` of scikit-learn takes 50 us a tree, however few the items: seven
+    times as long as a booster needs for a request.
+    """
+
+    others: list[int]
+    encoder: Any
+    roots: IntArray
+    nodes: NDArray[np.int32]
+    threshold: FloatArray
+
+    @classmethod
+    def fit(cls, X: Any, grades: IntArray, queries: Queries | None) -> Self:
+        """Train on grades from 0; the trees see the context if there are queries."""
+        names = names_of_columns(X) or []
+        numeric = set(_context.numeric_columns(X)[0]) if names else set()
+        others = [at for at, name in enumerate(names) if name not in numeric]
+        unknown = {"handle_unknown": "use_encoded_value", "unknown_value": np.nan}
+        encoder = OrdinalEncoder(**unknown)
+        design = _design(X, queries, others, encoder.fit_transform)
+        forest = ExtraTreesClassifier(60, min_samples_leaf=10, random_state=0)
+        forest.fit(design, grades)
+        trees = [each.tree_ for each in forest.estimators_]
+        roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
+        nodes, threshold = [], []
+        for root, tree in zip(roots, trees, strict=True):
+            left, right = tree.children_left, tree.children_right
+            is_leaf = tree.feature < 0
+            missing = np.where(tree.missing_go_to_left, left, right)
+            after = np.stack([left, right, missing], axis=1)
+            after[is_leaf] = np.flatnonzero(is_leaf)[:, np.newaxis]
+            nodes.append(np.column_stack([np.maximum(tree.feature, 0), root + after]))
+            expected = (tree.value[:, 0] * forest.classes_).sum(axis=1)
+            threshold.append(np.where(is_leaf, expected, tree.threshold))
+        # The smallest type that numbers all nodes: more of them fit into a cache.
+        small = np.concatenate(nodes).astype(np.int32)
+        return cls(others, encoder, roots, small, np.concatenate(threshold))
+
+    def predict(self, X: Any, queries: Queries | None) -> FloatArray:
+        """Return the expected grade of each item, shape (n_items,)."""
+        from skrank_abstain._kernels.features import add_leaves
+
+        design = _design(X, queries, self.others, self.encoder.transform)
+        total = np.zeros(design.shape[0])
+        trees, at = (self.roots, self.nodes, self.threshold), np.empty(_PIECE, np.int32)
+        for start in range(0, total.size, _PIECE):
+            rows = slice(start, start + _PIECE)
+            part = design[rows].toarray() if issparse(design) else design[rows]
+            add_leaves(part, *trees, at[: len(part)], total[rows])
+        return total / self.roots.size
+
+
+def _design(X: Any, queries: Queries | None, others: list[int], encode: Any) -> Any:
+    """Return the columns that the trees see, float32."""
+    if issparse(X):
+        return X.astype(np.float32)
+    codes = []
+    if others:
+        codes = [encode(_safe_indexing(X, others, axis=1))]
+        rest = [at for at in range(X.shape[1]) if at not in others]
+        X = _safe_indexing(X, rest, axis=1)
+    numbers = _context.as_numbers(X)
+    context = [] if queries is None else [_context.query_context(numbers, queries)]
+    with np.errstate(over="ignore"):  # reported as infinite
+        design = np.concatenate([numbers, *codes, *context], axis=1, dtype=np.float32)
+    assert_all_finite(design, allow_nan=True, input_name="X")
+    return design

@@ -15,13 +15,8 @@ from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import MOST_GRADES, check_positive_int, check_relevance
 from skrank_abstain.pairs import Queries
+from skrank_abstain.scorers import _models
 from skrank_abstain.scorers._boosters import readable
-from skrank_abstain.scorers._models import (
-    booster_of,
-    naming_texts,
-    resolve_model,
-    unwrap,
-)
 
 
 def fit_ranker(
@@ -78,11 +73,11 @@ def fit_ranker(
     """
     if relevance_bins is not None:
         relevance_bins = check_positive_int(relevance_bins, "relevance_bins", minimum=2)
-    model = _unfitted(resolve_model(estimator))
+    model = _unfitted(_models.resolve_model(estimator))
     relevance = check_relevance(y, queries.n_items)
     check_consistent_length(X, relevance)
     prefix, final = named_step(model)
-    booster = booster_of(final)
+    booster = _models.booster_of(final)
     # In a pipeline the transformers decide which type the booster gets.
     if booster and not prefix:
         X = readable(X, booster)
@@ -109,8 +104,8 @@ def fit_ranker(
 
 
 def _trains_on_queries(model: Any) -> bool:
-    booster = booster_of(model)
-    frozen = unwrap(model) is not model  # its fit does nothing
+    booster = _models.booster_of(model)
+    frozen = _models.unwrap(model) is not model  # its fit does nothing
     return booster is not None and not frozen and booster.is_ranker(model)
 
 
@@ -180,7 +175,7 @@ def _fit(model: Any, X: Any, y: Any, prefix: str, arguments: dict[str, Any]) -> 
     named = {prefix + key: value for key, value in arguments.items()}
     # With routing on, a pipeline refuses step__argument.
     routing = {"enable_metadata_routing": False} if prefix else {}
-    with config_context(**routing), naming_texts(model, X):
+    with config_context(**routing), _models.naming_texts(model, X):
         model.fit(X, y, **named)
     return model
 
@@ -194,7 +189,7 @@ def _unfitted(estimator: Any) -> Any:
         cloned = clone(others)
         cloned.steps[-1] = (name, _unfitted(final))
         return cloned
-    booster = booster_of(estimator)
-    if booster is None or unwrap(estimator) is not estimator:
+    booster = _models.booster_of(estimator)
+    if booster is None or _models.unwrap(estimator) is not estimator:
         return clone(estimator)
     return booster.unfitted(estimator)

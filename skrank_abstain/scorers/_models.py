@@ -269,9 +269,8 @@ def freeze(model: Any) -> Any:
     """
     if is_path(model) or isinstance(model, FrozenEstimator | FrozenModel):
         return model
-    estimator_like = all(
-        hasattr(model, name) for name in ("fit", "get_params", "__sklearn_tags__")
-    )
+    methods = ("fit", "get_params", "__sklearn_tags__")
+    estimator_like = all(hasattr(model, name) for name in methods)
     booster = booster_of(model)
     raw = booster is not None and booster.is_raw(model)
     # FrozenEstimator refuses raw boosters.
@@ -302,10 +301,8 @@ def requests_queries(model: Any) -> bool:
     if own or not hasattr(final, "get_metadata_routing"):
         return False
     request = final.get_metadata_routing()
-    return (
-        isinstance(request, MetadataRequest)
-        and request.predict.requests.get("qid") is True
-    )
+    plain = isinstance(request, MetadataRequest)  # not the router of a search
+    return plain and request.predict.requests.get("qid") is True
 
 
 def check_queries(model: Any, queries: Queries | None) -> Any:
@@ -357,7 +354,12 @@ def score_items(model: Any, X: Any, queries: Queries | None = None) -> FloatArra
     if not _num_samples(X):  # models refuse X without rows
         return np.empty(0)
     with naming_texts(model, X):
-        scores = _raw_scores(model, X, queries)
+        final, design = _at_the_end(model, X)
+        if requests_queries(final):
+            codes = check_queries(final, queries).codes
+            scores = final.predict(design, qid=codes)
+        else:
+            scores = _ask(response, final, design)
     if np.ndim(scores) == 2 and np.shape(scores)[1] > 1:
         raise ValueError(
             f"estimator must give one score for each row, got {np.shape(scores)[1]} "
@@ -382,14 +384,6 @@ def naming_texts(model: Any, X: Any) -> Iterator[None]:
         ) from error
 
 
-def _raw_scores(model: Any, X: Any, queries: Queries | None) -> Any:
-    model, X = _at_the_end(model, X)
-    if requests_queries(model):
-        queries = check_queries(model, queries)
-        return model.predict(X, qid=queries.codes)
-    return _ask(response, model, X)
-
-
 def _at_the_end(model: Any, X: Any) -> tuple[Any, Any]:
     """Return the model that ends searches and pipelines, and X as it gets it."""
     model = unwrap(resolve_model(model))
@@ -403,6 +397,7 @@ def _at_the_end(model: Any, X: Any) -> tuple[Any, Any]:
 
 
 def _ask(ask: Ask, model: Any, X: Any) -> Any:
+    """Ask a model; a booster gets the columns in the order of its training."""
     booster = booster_of(model)
     if booster is None:
         return ask(model, X)
@@ -465,17 +460,14 @@ def _first_tree(model: Any) -> tuple[Any, Any] | None:
     return counts, leaves
 
 
-def _proba(model: Any, X: Any) -> Any:
-    return model.predict_proba(X)
-
-
 def class_proba(model: Any, X: Any, n_classes: int) -> FloatArray:
     """Return the probabilities of a classifier's classes, finite.
 
     The columns of a frame are put into the order in which a booster was trained.
     """
     model = unwrap(resolve_model(model))
-    proba = np.asarray(_ask(_proba, model, X), dtype=np.float64)
+    proba = _ask(lambda own, rows: own.predict_proba(rows), model, X)
+    proba = np.asarray(proba, dtype=np.float64)
     shape = _num_samples(X), n_classes
     if proba.shape != shape or not np.isfinite(proba).all():
         raise ValueError(

@@ -26,7 +26,7 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import coverage_interval
-from skrank_abstain.pairs import Scores, largest_gap
+from skrank_abstain.pairs import Scores
 from skrank_abstain.selection._bins import BinEngine
 from skrank_abstain.selection._engine import (
     Cell,
@@ -556,7 +556,7 @@ def risk_engine(model: TieModel, loss: FloatArray, items: Scores) -> RiskEngine:
     if isinstance(model, BinModel):
         return BinEngine(model, loss, tolerance)
     if isinstance(model, DifferenceModel):
-        return GapEngine(model, loss, largest_gap(items), tolerance)
+        return GapEngine(model, loss, items.largest_gap, tolerance)
     raise TypeError(
         "tie_model must be a DifferenceModel or a BinModel, which say how its pairs "
         f"can be counted, got {shown(model)}."

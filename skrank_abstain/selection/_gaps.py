@@ -24,7 +24,6 @@ from skrank_abstain.pairs import (
     count_outcomes,
     count_within,
     counts_by_gap,
-    gap_outcomes,
     semiorder_ranks,
 )
 from skrank_abstain.selection._engine import (
@@ -240,7 +239,7 @@ def _narrowed(low: _Set, high: _Set, rank: int, middle: _Set) -> tuple[_Set, _Se
 def _near(curve: RiskCurve, items: Scores, rank: int) -> list[tuple[float, float]]:
     """Return the ends of two sets with a little fewer and a little more pairs."""
     # Pairs in bins, which the tie model was fitted to as well.
-    gap, _, weight = gap_outcomes(items)
+    gap, _, weight = items.gap_outcomes
     risk = curve(gap)
     order = np.argsort(risk, kind="stable")
     upto = np.cumsum(weight[order]) - weight[order] / 2

@@ -264,7 +264,8 @@ def _fit(
         if (rows := np.flatnonzero((pairs.outcome == o) & (pairs.weight != 0))).size
     ]
     n_pairs, n_tied = float(pairs.weight.sum()), n_pairs_of(pairs, 0)
-    start = np.zeros(2) if fixed_log_scale is None else np.array([fixed_log_scale, 0.0])
+    # Logarithms: without ties the margin is 0 and stays there.
+    start = np.array([fixed_log_scale or 0.0, -np.inf])
     free = np.array([fixed_log_scale is None, n_tied > 0])
     if n_tied > 0:
         # Only a start: too low unless all items are equally strong.
@@ -274,15 +275,8 @@ def _fit(
     def evaluate(*theta: float) -> tuple[float, FloatArray, FloatArray]:
         full = start.copy()
         full[free] = theta
-        margin = float(np.exp(full[1])) if n_tied > 0 else 0.0
-        value, slope, curvature = _negative_log_likelihood(
-            link, groups, float(np.exp(full[0])), margin
-        )
-        return (
-            value / n_pairs,
-            slope[free] / n_pairs,
-            curvature[free][:, free] / n_pairs,
-        )
+        value, slope, hessian = _negative_log_likelihood(link, groups, *np.exp(full))
+        return value / n_pairs, slope[free] / n_pairs, hessian[free][:, free] / n_pairs
 
     if free.any():
         found = minimize(
@@ -295,11 +289,12 @@ def _fit(
             options={"gtol": 1e-11, "maxiter": 500, "max_trust_radius": 4.0},
         ).x
         # Within 1e-8 of the optimum the value no longer changes, but its slope does.
-        _, slope, curvature = evaluate(*found)
-        polished = found - np.linalg.solve(curvature, slope)
+        _, slope, hessian = evaluate(*found)
+        polished = found - np.linalg.solve(hessian, slope)
         better = np.abs(evaluate(*polished)[1]).max() < np.abs(slope).max()
         start[free] = polished if better else found
-    return float(np.exp(start[0])), float(np.exp(start[1])) if n_tied > 0 else 0.0
+    scale, margin = np.exp(start).tolist()
+    return scale, margin
 
 
 def _negative_log_likelihood(
@@ -348,11 +343,8 @@ def _with_half_pairs(pairs: GapOutcomes) -> GapOutcomes:
     total = np.cumsum(np.where(pairs.gap > 0, pairs.weight, 0.0)[order])
     typical = pairs.gap[order[np.searchsorted(total, total[-1] / 2)]]
     added = np.array([-1, 0, 1] if (pairs.outcome == 0).any() else [-1, 1])
-    return GapOutcomes(
-        np.concatenate([pairs.gap, np.full(added.size, typical)]),
-        np.concatenate([pairs.outcome, added]),
-        np.concatenate([pairs.weight, np.full(added.size, 0.5)]),
-    )
+    half = GapOutcomes(np.full(added.size, typical), added, np.full(added.size, 0.5))
+    return GapOutcomes._make(map(np.concatenate, zip(pairs, half, strict=True)))
 
 
 class _ParametricModel(DifferenceModel):
@@ -656,19 +648,15 @@ class IsotonicDifference(DifferenceModel):
 
     def fit_outcomes(self, outcomes: GapOutcomes) -> None:
         tied = (outcomes.outcome == 0).astype(np.float64)
-        tie = (
-            fit_monotone(outcomes.gap, tied, outcomes.weight, increasing=False)
-            if tied.any()
-            else MonotoneCurve(np.zeros(1), np.zeros(1))
-        )
+        tie = MonotoneCurve(np.zeros(1), np.zeros(1))
+        if tied.any():
+            tie = fit_monotone(outcomes.gap, tied, outcomes.weight, increasing=False)
         # Equal scores carry no order.
         ordered = (outcomes.outcome != 0) & (outcomes.gap > 0)
         right = MonotoneCurve(np.zeros(1), np.full(1, 0.5))
         if ordered.any():
-            share = (outcomes.outcome[ordered] > 0).astype(np.float64)
-            right = fit_monotone(
-                outcomes.gap[ordered], share, outcomes.weight[ordered], increasing=True
-            )
+            gap, outcome, weight = (each[ordered] for each in outcomes)
+            right = fit_monotone(gap, 1.0 * (outcome > 0), weight, increasing=True)
         knots = np.union1d(tie.x, right.x)
         # The order of the scores is never less probable than the opposite.
         wrong = (1 - tie(knots)) * (1 - np.maximum(right(knots), 0.5))

@@ -16,14 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_numbers, shown
-from skrank_abstain.pairs import (
-    Queries,
-    Scores,
-    group_queries,
-    spread_queries,
-    spread_rows,
-    thin,
-)
+from skrank_abstain.pairs import Queries, Scores, spread_queries, spread_rows, thin
 from skrank_abstain.scorers import query_context
 from skrank_abstain.tie_models._graded_relevance import (
     MOST_ITEMS,
@@ -212,10 +205,7 @@ class FeatureAwareRelevance(GradedRelevance):
         # A third of the columns, Breiman's default for regression (Random Forests,
         # 2001), takes half the time of all columns.
         return ExtraTreesRegressor(
-            n_estimators=3,
-            min_samples_leaf=10,
-            max_features=1 / 3,
-            random_state=division,
+            3, min_samples_leaf=10, max_features=1 / 3, random_state=division
         )
 
     def _expected(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
@@ -250,9 +240,8 @@ def _weigh(
     rows = np.concatenate([queries.rows(query) for query in used.tolist()])
     # Sorted by everything that matters: the order of the rows must not change the last
     # bits of the fit.
-    order = np.lexsort(
-        (grades[rows], expected[rows], scores[rows], queries.codes[rows])
-    )
+    keys = grades[rows], expected[rows], scores[rows], queries.codes[rows]
+    order = np.lexsort(keys)
     offsets = np.append(0, np.cumsum(queries.sizes[used]))
     rows = rows[order][spread_rows(offsets, np.arange(used.size), n_items)]
     known = np.unique(grades[rows], return_inverse=True)[1].reshape(-1)
@@ -314,7 +303,7 @@ def over_designs(
     for part in np.split(numbers, np.flatnonzero(np.diff(pieces)) + 1):
         if part.size:
             rows = np.concatenate([queries.rows(query) for query in part.tolist()])
-            own = group_queries(queries.codes[rows], rows.size)
+            own = Queries.of_sizes(queries.sizes[part])
             columns = np.column_stack([_numbers(X, rows), scores[rows]])
             ranks = query_context(columns, own)[:, columns.shape[1] : -1] + 0.5
             means = _query_means(scores[rows], own)

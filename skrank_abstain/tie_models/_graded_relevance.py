@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import check_positive_int, check_scores
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import Scores, largest_gap, pairs_by_grade, thinned
+from skrank_abstain.pairs import Scores
 from skrank_abstain.tie_models._tie_model import EQUAL, BinModel, warn_of_disagreement
 
 #: Bins that the values are divided into; more make no measurable difference.
@@ -145,7 +145,7 @@ class GradedRelevance(BinModel):
 
     def fit_bins(self, items: Scores) -> None:
         merged = self.merged_grades(np.bincount(items.grades))
-        some = thinned(items, MOST_ITEMS, merged)
+        some = items.thinned(MOST_ITEMS, merged)
         self.edges_, self._centres = divide(some.value)
         n_grades = int(merged.max()) + 1
         if n_grades == 1:
@@ -160,10 +160,10 @@ class GradedRelevance(BinModel):
             self.slope_, self.query_spread_ = float(fit.slopes[0]), fit.spread
             self.cut_points_ = fit.cuts
             if not self.slope_:
-                warn_of_disagreement(largest_gap(items))
+                warn_of_disagreement(items.largest_gap)
             self.tied_shares_ = np.ones(n_grades)
             if n_grades < merged.size:
-                tied, every = pairs_by_grade(items, merged)
+                tied, every = items.pairs_by_grade(merged)
                 np.divide(tied, every, out=self.tied_shares_, where=every > 0)
         self.node_weights_ = shift_nodes()[1].copy()
         self.table_ = self._made_table(items.n_pairs)

@@ -17,14 +17,7 @@ from skrank_abstain._validation import (
     check_scores,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import (
-    GapOutcomes,
-    Queries,
-    Scores,
-    gap_outcomes,
-    group_queries,
-    largest_gap,
-)
+from skrank_abstain.pairs import GapOutcomes, Queries, Scores, group_queries
 
 #: Tolerance of all checks that compare the probabilities of the two orders.
 MIRROR = 1e-9
@@ -230,10 +223,10 @@ class DifferenceModel(TieModel):
         """
 
     def fit_items(self, items: Scores) -> Self:
-        largest = largest_gap(items)
+        largest = items.largest_gap
         if not largest:
             warn_of_disagreement(largest)
-        self.fit_outcomes(gap_outcomes(items))
+        self.fit_outcomes(items.gap_outcomes)
         self.n_pairs_ = items.n_pairs
         self.check_probabilities(largest)
         return self

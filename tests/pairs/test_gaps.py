@@ -15,9 +15,7 @@ from skrank_abstain.pairs import (
     Scores,
     count_within,
     counts_by_gap,
-    gap_outcomes,
     group_queries,
-    largest_gap,
 )
 
 
@@ -40,9 +38,9 @@ def test_counts_within_a_gap(case, cuts):
     for pairs in (array, items):
         assert count_within(pairs, cuts).tolist() == expected
         assert pairs.n_pairs == len(gap)
-        assert largest_gap(pairs) == max(gap)
+        assert pairs.largest_gap == max(gap)
         assert pairs.largest_value == abs(s).max()
-        outlined, _, weight = gap_outcomes(pairs)
+        outlined, _, weight = pairs.gap_outcomes
         assert weight.sum() == len(gap)
         assert outlined @ weight == pytest.approx(sum(gap))
 

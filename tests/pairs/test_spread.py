@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scored import scored
 
-from skrank_abstain.pairs import group_queries, pairs_by_grade, thin, thinned
+from skrank_abstain.pairs import group_queries, thin
 
 
 def built(fine, offsets):
@@ -57,7 +57,7 @@ def test_a_grade_that_is_seen_once_in_a_large_query_is_not_lost(place, others):
     grades = np.arange(1000) * others // 1000
     grades[place] = others
     items = built(grades.astype(float), np.array([0, 1000]))
-    some = thinned(items, 200, np.arange(others + 1))
+    some = items.thinned(200, np.arange(others + 1))
     assert 200 <= some.value.size <= 201
     assert np.bincount(some.grades)[others] == 1
     np.testing.assert_array_equal(some.grades, grades[some.rows])
@@ -67,7 +67,7 @@ def test_grades_are_merged_and_rare_ones_of_many_queries_kept():
     fine = np.tile([0.0, 1.0], 1000)
     fine[1234] = 2
     items = built(fine, np.arange(0, 2001, 10))
-    some = thinned(items, 200, np.array([0, 0, 1]))
+    some = items.thinned(200, np.array([0, 0, 1]))
     assert some.n_queries == 21  # 20 evenly spaced ones, and that of the rare grade
     assert some.offsets.tolist()[-1] == some.value.size == 201
     assert some.grades.sum() == 1
@@ -88,4 +88,4 @@ def test_pairs_of_one_grade_are_those_of_every_pair(rows, width):
         if query[i] == query[j] and merged[fine[i]] == merged[fine[j]]:
             expected[:, merged[fine[i]]] += [fine[i] == fine[j], 1]
     items = built(fine.astype(float), offsets)
-    np.testing.assert_array_equal(pairs_by_grade(items, merged), expected)
+    np.testing.assert_array_equal(items.pairs_by_grade(merged), expected)

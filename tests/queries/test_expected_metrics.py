@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
 from skrank_abstain.pairs import group_queries
-from skrank_abstain.queries._expected_metrics import (
-    ListMetric,
-    expected_metric,
-    gains_of,
-    metric_by_query,
-    score_blocks,
-)
+from skrank_abstain.queries._expected_metrics import ListMetric, gains_of
 
 NAMES = ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "precision@1", "precision@4"]
 
@@ -54,9 +48,8 @@ def test_metrics_are_means_over_the_orders_of_equal_scores(name, seed, n_items):
     rng = np.random.default_rng(seed)
     scores = rng.integers(0, 3, n_items).astype(float)
     gains = rng.integers(0, 3, n_items) * rng.integers(0, 2, n_items) * 1.0
-    found = metric_by_query(
-        ListMetric.parse(name), scores, gains, group_queries(None, n_items)
-    )
+    queries = group_queries(None, n_items)
+    found = ListMetric.parse(name).by_query(scores, gains, queries)
     expected = metric_of_scores(name, scores, gains)
     np.testing.assert_allclose(found, [expected], rtol=1e-10)
 
@@ -66,7 +59,7 @@ def test_linear_gains_are_those_of_scikit_learn():
     scores, y = rng.normal(size=(8, 12)).round(1), rng.integers(0, 3, (8, 12))
     queries = group_queries(np.repeat(np.arange(8), 12), 96)
     gains = gains_of(y.ravel().astype(float), "linear")
-    found = metric_by_query(ListMetric.parse("ndcg@5"), scores.ravel(), gains, queries)
+    found = ListMetric.parse("ndcg@5").by_query(scores.ravel(), gains, queries)
     each = [ndcg_score([a], [b], k=5) for a, b in zip(y, scores, strict=True)]
     np.testing.assert_allclose(found, each, rtol=1e-12)
 
@@ -76,7 +69,7 @@ def test_values_by_hand():
     queries = group_queries(None, 4)
 
     def of(name):
-        return metric_by_query(ListMetric.parse(name), scores, gains, queries)[0]
+        return ListMetric.parse(name).by_query(scores, gains, queries)[0]
 
     ideal = 3 / np.log2(2) + 1 / np.log2(3)
     assert of("ndcg@3") == pytest.approx(3 / np.log2(3) / ideal)
@@ -91,47 +84,37 @@ def test_expected_metrics_are_those_of_all_grades(name):
     rng = np.random.default_rng(3)
     proba = rng.dirichlet([0.8, 0.5, 0.4], (2, 4))
     weights, gains = np.array([0.3, 0.7]), np.array([0.0, 1.0, 3.0])
-    blocks = score_blocks(np.array([3.0, 2.0, 2.0, 1.0]))
+    scores = np.array([3.0, 2, 2, 1])
     total = known = 0.0
     for grades in product(range(3), repeat=4):
         chance = sum(
             weights[h] * np.prod([proba[h, i, g] for i, g in enumerate(grades)])
             for h in range(2)
         )
-        scores = np.array([3.0, 2, 2, 1])
         value = metric_of_scores(name, scores, gains[list(grades)])
         if not np.isnan(value):
             total, known = total + chance * value, known + chance
     metric = ListMetric.parse(name)
-    found = expected_metric(
-        metric, proba, weights, gains, blocks, seed=0, n_draws=40_000
-    )
+    found = metric.expected(proba, weights, gains, scores, seed=0, n_draws=40_000)
     # Standard deviation of a metric in [0, 1] is at most 1/2.
     assert found == pytest.approx(total / known, abs=4 * 0.5 / np.sqrt(40_000))
 
 
 def test_draws_in_pieces_are_the_same_draws(monkeypatch):
     proba = np.random.default_rng(0).dirichlet(np.ones(3), (2, 5))
-    args = (
-        ListMetric.parse("ndcg@10"),
-        proba,
-        np.array([0.5, 0.5]),
-        np.array([0.0, 1, 3]),
-        np.arange(5),
-    )
-    whole = expected_metric(*args, seed=7)
+    metric, scores = ListMetric.parse("ndcg@10"), -np.arange(5.0)
+    args = proba, np.array([0.5, 0.5]), np.array([0.0, 1, 3]), scores
+    whole = metric.expected(*args, seed=7)
     monkeypatch.setattr("skrank_abstain.queries._expected_metrics._AT_ONCE", 35)
-    assert expected_metric(*args, seed=7) == pytest.approx(whole, rel=1e-12)
-    assert expected_metric(*args, seed=8) != whole
+    assert metric.expected(*args, seed=7) == pytest.approx(whole, rel=1e-12)
+    assert metric.expected(*args, seed=8) != whole
 
 
 def test_nothing_is_expected_of_a_list_without_a_relevant_item():
     proba = np.zeros((1, 3, 2))
     proba[:, :, 0] = 1.0
-    metric = ListMetric.parse("ndcg@10")
-    found = expected_metric(
-        metric, proba, np.ones(1), np.array([0.0, 1.0]), np.arange(3), seed=0
-    )
+    metric, gains = ListMetric.parse("ndcg@10"), np.array([0.0, 1.0])
+    found = metric.expected(proba, np.ones(1), gains, -np.arange(3.0), seed=0)
     assert found == 0.0
 
 

@@ -13,12 +13,7 @@ from sklearn.metrics import ndcg_score
 
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.queries import QueryRiskRanker
-from skrank_abstain.queries._expected_metrics import (
-    ListMetric,
-    expected_metric,
-    gains_of,
-    metric_by_query,
-)
+from skrank_abstain.queries._expected_metrics import ListMetric, gains_of
 
 METRICS = ["ndcg@10", "mrr", "precision@3"]
 
@@ -94,12 +89,11 @@ def test_a_risk_is_what_the_grades_expect(model, past, new, metric):
         rows = np.flatnonzero(qid == k)
         rows = rows[np.argsort(-X[rows, 0])]
         # Drawn anew: the error of a mean over 1000 draws is at most 1/2 / sqrt(1000).
-        expected = expected_metric(
-            ListMetric.parse(metric),
+        expected = ListMetric.parse(metric).expected(
             tie_model.grade_proba(values[rows]),
             tie_model.node_weights_,
             np.array([0.0, 1.0, 3.0]),
-            np.arange(rows.size),
+            X[rows, 0],
             seed=99,
             n_draws=20_000,
         )
@@ -123,9 +117,7 @@ def test_metrics_of_queries_are_those_of_their_lists(half, new):
     found = half.evaluate(X, y, qid=qid).metric
     queries = group_queries(qid, qid.size)
     metric, gains = ListMetric.parse("ndcg@10"), gains_of(y, "exponential")
-    np.testing.assert_array_equal(
-        found, metric_by_query(metric, X[:, 0], gains, queries)
-    )
+    np.testing.assert_array_equal(found, metric.by_query(X[:, 0], gains, queries))
     none = [y[qid == q].max() == 0 for q in np.unique(qid)]
     np.testing.assert_array_equal(np.isnan(found), none)
 

@@ -5,7 +5,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers._context import query_context
-from skrank_abstain.scorers._forest import GradeForest
+from skrank_abstain.scorers._ensemble import GradeForest
 
 
 def rows(n_items, seed, missing=0.1):

@@ -10,7 +10,7 @@ from scored import scored
 from selection.engines import pairs_with
 from strategies import FixedModel, losses, models, scores
 
-from skrank_abstain.pairs import group_queries, largest_gap
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.pairs._scores import every_outcome
 from skrank_abstain.selection import _gaps
 from skrank_abstain.selection._gaps import RiskCurve, cuts_at_rank
@@ -70,9 +70,7 @@ def test_many_pairs_of_many_queries(param, rounded):
     s = s if rounded is None else np.round(s, rounded)
     items = scored(s, group_queries(qid, s.size), np.zeros(s.size))
     every = every_outcome(items).gap
-    curve = RiskCurve(
-        FixedModel("rao_kupper", param, 2.0), ZERO_ONE, largest_gap(items)
-    )
+    curve = RiskCurve(FixedModel("rao_kupper", param, 2.0), ZERO_ONE, items.largest_gap)
     for rank in (1, 2, every.size // 7, every.size // 2, every.size - 1, every.size):
         whole = check(curve, items, every, rank)
         with mock.patch.object(_gaps, "COLLECT", 500):
@@ -84,7 +82,7 @@ def test_few_counts_of_many_pairs():
     qid = np.repeat(np.arange(4), 1_000)
     s = rng.normal(size=qid.size)
     items = scored(s, group_queries(qid, s.size), np.zeros(s.size))
-    curve = RiskCurve(FixedModel("rao_kupper", 1.5, 2.0), ZERO_ONE, largest_gap(items))
+    curve = RiskCurve(FixedModel("rao_kupper", 1.5, 2.0), ZERO_ONE, items.largest_gap)
     # Each count walks along all items: bisection alone takes more than ten of them.
     with mock.patch.object(_gaps, "count_within", wraps=_gaps.count_within) as count:
         for rank in np.linspace(1, items.n_pairs, 9, dtype=int).tolist():
@@ -97,7 +95,7 @@ def test_a_million_items_of_one_query():
     n = 1_000_000
     s = np.arange(n) * 0.5
     items = scored(s, group_queries(None, n), np.zeros(n))
-    curve = RiskCurve(FixedModel("rao_kupper", 1.5, 1.0), ZERO_ONE, largest_gap(items))
+    curve = RiskCurve(FixedModel("rao_kupper", 1.5, 1.0), ZERO_ONE, items.largest_gap)
     # The largest difference occurs once, the next twice, and so on.
     for rank, steps in ((1, n - 1), (2, n - 2), (3, n - 2), (4, n - 3)):
         assert cuts_at_rank(curve, items, rank, 0.0)[2] == 0.5 * steps

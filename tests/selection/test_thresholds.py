@@ -13,7 +13,7 @@ from strategies import FixedModel, items, losses, models
 from skrank_abstain import CostAbstainer
 from skrank_abstain.concentration import choose_start
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.pairs import Scores, group_queries, largest_gap, pair_labels
+from skrank_abstain.pairs import Scores, group_queries, pair_labels
 from skrank_abstain.selection import RowPairs, _engine, at_thresholds
 from skrank_abstain.tie_models import (
     BradleyTerry,
@@ -103,7 +103,7 @@ def decide(ranker, data):
 def test_difference_models_of_any_shape(data, model, loss, more):
     queries = group_queries(data.qid, data.scores.size)
     items = scored(data.scores, queries, data.y.astype(float))
-    risk = gap_risk(model, loss, max(largest_gap(items), 0.25), 1e-12)
+    risk = gap_risk(model, loss, max(items.largest_gap, 0.25), 1e-12)
     thresholds = np.array([*more, 0.5, risk.highest, -np.inf])
     accepted, cost = at_thresholds(risk, items, thresholds)
     for k, threshold in enumerate(thresholds):
@@ -126,7 +126,7 @@ def test_difference_models_of_any_shape(data, model, loss, more):
 def test_acceptance_is_nested_and_the_loss_is_bounded(data, model, loss):
     queries = group_queries(data.qid, data.scores.size)
     items = scored(data.scores, queries, data.y.astype(float))
-    risk = gap_risk(model, loss, max(largest_gap(items), 0.25), 1e-12)
+    risk = gap_risk(model, loss, max(items.largest_gap, 0.25), 1e-12)
     accepted, cost = at_thresholds(risk, items, np.linspace(0, risk.highest, 9))
     assert (np.diff(accepted, axis=1) >= 0).all()
     assert (np.diff(cost, axis=1) >= -1e-9).all()
@@ -142,9 +142,7 @@ def test_acceptance_is_nested_and_the_loss_is_bounded(data, model, loss):
 def test_queries_counted_in_chunks(counts, loss, data, monkeypatch):
     queries = group_queries(data.qid, data.target.size)
     items = scored(data.data[:, 0], queries, data.target.astype(float))
-    risk = gap_risk(
-        FixedModel("davidson", 1.5), LOSSES[loss], largest_gap(items), 1e-12
-    )
+    risk = gap_risk(FixedModel("davidson", 1.5), LOSSES[loss], items.largest_gap, 1e-12)
     thresholds = np.linspace(0, at_coverage(risk, items, 0.9).risk, 6)
     whole = at_thresholds(risk, items, thresholds)
     taken = []

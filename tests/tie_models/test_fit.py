@@ -14,7 +14,6 @@ from strategies import LINKS, NO_TIE
 from skrank_abstain.pairs import (
     GapOutcomes,
     enumerate_pairs,
-    gap_outcomes,
     group_queries,
 )
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
@@ -404,7 +403,7 @@ def test_a_refit_leaves_no_parameter_of_another_model_behind():
 def test_outcomes_are_seen_from_the_higher_score():
     s = np.array([1.0, 3.0, 3.0, 0.0])
     y = np.array([2.0, 1.0, 2.0, 2.0])
-    pairs = gap_outcomes(scored(s, group_queries(None, 4), y))
+    pairs = scored(s, group_queries(None, 4), y).gap_outcomes
     weight = {
         (round(d, 6), o): w
         for d, o, w in zip(pairs.gap, pairs.outcome, pairs.weight, strict=True)

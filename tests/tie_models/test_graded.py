@@ -14,7 +14,7 @@ from tie_models.labelled import log_loss
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.pairs import gap_outcomes, group_queries
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.tie_models import BradleyTerry, GradedRelevance
 from skrank_abstain.tie_models._graded_relevance import divide
 
@@ -228,7 +228,7 @@ def test_ten_queries_are_enough_to_be_better_than_the_shares():
     data, new = (make_ranking(n, 10, random_state=s) for n, s in ((10, 3), (300, 4)))
     model = GradedRelevance().fit(data.utility, data.target, qid=data.qid)
     items = labelled(new)
-    tied = gap_outcomes(labelled(data))
+    tied = labelled(data).gap_outcomes
     share = tied.weight[tied.outcome == 0].sum() / tied.weight.sum()
     # The log loss of one forecast for all pairs.
     flat = -share * np.log(share) - (1 - share) * np.log((1 - share) / 2)

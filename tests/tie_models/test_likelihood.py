@@ -8,7 +8,6 @@ from scored import scored
 from skrank_abstain.pairs import (
     GapOutcomes,
     enumerate_pairs,
-    gap_outcomes,
     group_queries,
 )
 from skrank_abstain.tie_models._difference_models import (
@@ -74,7 +73,7 @@ def test_a_fit_equals_the_fit_to_all_pairs(name, link):
             np.ones(label.size),
         ),
     )
-    pairs = gap_outcomes(scored(s, queries, y))
+    pairs = scored(s, queries, y).gap_outcomes
     assert fit_maximum_likelihood(link, pairs) == pytest.approx(expected, rel=1e-6)
     assert n_pairs_of(pairs, 0) == pytest.approx((label == 0).sum())
     assert n_pairs_of(pairs, -1, 1) == pytest.approx((label != 0).sum())
@@ -115,6 +114,6 @@ def test_a_factor_on_the_scores_changes_the_scale_only(factor):
     fits = []
     for unit in (1.0, factor):
         items = scored(unit * s, group_queries(qid, s.size), y)
-        scale, margin = fit_maximum_likelihood(RaoKupper(), gap_outcomes(items))
+        scale, margin = fit_maximum_likelihood(RaoKupper(), items.gap_outcomes)
         fits.append((scale * unit, margin))
     assert fits[0] == pytest.approx(fits[1], rel=1e-9)

@@ -12,7 +12,6 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from skrank_abstain import BALToR, PairwiseRankerClassifier
-from skrank_abstain.pairs import gap_outcomes
 from skrank_abstain.report import _results
 from skrank_abstain.report._results import LossCurve
 from skrank_abstain.selection import CertifiedRisk, Coverage, GuaranteedCoverage, Price
@@ -229,9 +228,9 @@ def test_certification_does_not_meet_the_tuning_queries():
         SCORER, rule=CertifiedRisk(0.3), random_state=0
     ).fit(X, y, qid=qid)
     tuning, items = classifier._calibration.tuning, classifier._calibration.items
-    assert not set(gap_outcomes(tuning).gap) & set(gap_outcomes(items).gap)
+    assert not set(tuning.gap_outcomes.gap) & set(items.gap_outcomes.gap)
     gap = np.abs(X[:, 0] - X[:, 1])
-    of = [set(qid[np.isin(gap, gap_outcomes(part).gap)]) for part in (tuning, items)]
+    of = [set(qid[np.isin(gap, part.gap_outcomes.gap)]) for part in (tuning, items)]
     assert not of[0] & of[1]
     assert [len(part) for part in of] == [15, 85]
 
