@@ -442,8 +442,8 @@ def save_trec(
     if not isinstance(ranking, pairs.Ranking):
         if np.ndim(ranking) != 1:
             raise ValueError(
-                "ranking must be what ranking() returned, or a score for each item,"
-                f" after the path: save_trec(path, ranking), got {shown(ranking)}."
+                "ranking must be what ranking() returned, or a score for each item with"
+                f" qid= and item_id=: save_trec(path, ranking), got {shown(ranking)}."
             )
         score = check_numbers(ranking, "ranking")
         queries = pairs.group_queries(qid, score.size)
@@ -457,8 +457,8 @@ def save_trec(
             "qid and item_id must be left out with a ranking, which has its own: pass "
             "them to ranking()."
         )
-    starts = np.flatnonzero(ranking.place == 1)
-    parts = [_falling(part) for part in np.split(ranking.score, starts[1:])]
+    starts = 1 + np.flatnonzero(ranking.qid[1:] != ranking.qid[:-1])
+    parts = [_falling(part) for part in np.split(ranking.score, starts)]
     columns = {"qid": ranking.qid, "item_id": ranking.item_id, "tag": np.array([tag])}
     texts = {name: [*map(str, column.tolist())] for name, column in columns.items()}
     for name, column in texts.items():

@@ -220,12 +220,7 @@ class PairDecisions(Table):
 
     def take(self, index: Any) -> Self:
         """Return the pairs at ``index`` (integers, a boolean mask or a slice)."""
-        kept = {
-            name: column[index]
-            for name, column in vars(self).items()
-            if column is not None and name not in self._WHOLE
-        }
-        return replace(self, **kept)
+        return _taken(self, index)
 
     def accepting(self, accepted: ArrayLike, risk: ArrayLike) -> Self:
         """Return the pairs as another rule accepts them: a baseline of one's own.
@@ -468,6 +463,7 @@ class Ranking(Table):
     confidence: float | None = field(default=None, kw_only=True)
 
     _record: ClassVar[Any] = RankedItem
+    _WHOLE: ClassVar[tuple[str, ...]] = ("confidence",)
 
     def __len__(self) -> int:
         return int(self.place.shape[0])
@@ -477,12 +473,19 @@ class Ranking(Table):
         yield from map(self._record._make, python_rows(columns, len(self)))
 
     def __repr__(self) -> str:
-        n_queries = int((self.place == 1).sum())
+        n_queries = len(set(self.qid.tolist()))
         level = "" if self.confidence is None else f", confidence={self.confidence:g}"
         return (
             f"Ranking(n_items={len(self)}, n_queries={n_queries}, "
             f"open={int(self.open.sum())}{level})"
         )
+
+    def take(self, index: Any) -> Self:
+        """Return the items at ``index`` (integers, a boolean mask or a slice).
+
+        ``ranking.take(~ranking.open)`` has those whose place is decided.
+        """
+        return _taken(self, index)
 
     @property
     def open(self) -> BoolArray:
@@ -535,3 +538,13 @@ def bounds_of_orders(
     bounds = np.empty_like(found)
     bounds[items] = found
     return bounds
+
+
+def _taken(table: Any, index: Any) -> Any:
+    """Return rows of a table; what is about all of them stays as it is."""
+    kept = {
+        name: column[index]
+        for name, column in vars(table).items()
+        if column is not None and name not in table._WHOLE
+    }
+    return replace(table, **kept)
