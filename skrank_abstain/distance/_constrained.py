@@ -642,7 +642,7 @@ class ConstrainedRanker(Saved, BaseEstimator, ABC):
 
         Returns
         -------
-        accuracy : float
+        concordance : float
             Equal scores count one half. NaN where no pair has different relevance.
 
         Raises

@@ -12,13 +12,14 @@ Which scorer for which question:
   accepted, and the three below do not depend on the threshold;
 - which ranker or tie model: ``neg_aurc_scorer``, minus `aurc_loss` of all pairs;
   `accuracy_at_coverage`; `coverage_at_risk`;
-- what to report: ``selective_accuracy_scorer``, one minus the loss per accepted pair;
-  ``selective_auc_scorer``, `selective_auc_score` of the accepted pairs.
+- what to report: ``selective_auc_scorer``, `selective_auc_score` of the accepted pairs,
+  which is one minus the discordance; ``selective_accuracy_scorer``,
+  `selective_accuracy_score` of them, where a tie may be called or few pairs are tied.
 
-Mistakes cost what the ranker's own loss says. An undefined value, such as the accuracy
-of no accepted pair, is NaN with a warning. No scorer forms pairs: O(n log n) for n
-items. Scorers that do not depend on the threshold are exact for up to 262,144 pairs;
-beyond, pairs of nearly the same risk count as equal.
+Losses and areas are in the ranker's own loss; accuracy and AUC do not depend on one. An
+undefined value, such as the accuracy of no accepted pair, is NaN with a warning. No
+scorer forms pairs: O(n log n) for n items. Scorers that do not depend on the threshold
+are exact for up to 262,144 pairs; beyond, pairs of nearly the same risk count as equal.
 """
 
 from collections.abc import Callable
@@ -101,7 +102,7 @@ class RankerScorer:
 
 
 def _accuracy(ranker: Any, X: Any, y: Any, qid: Any) -> float:
-    return 1 - float(ranker.evaluate(X, y, qid=qid).selective_risk)
+    return float(ranker.evaluate(X, y, qid=qid).accuracy)
 
 
 def _auc(ranker: Any, X: Any, y: Any, qid: Any) -> float:
@@ -120,8 +121,8 @@ def _accuracy_at(coverage: float, ranker: Any, X: Any, y: Any, qid: Any) -> floa
         return np.nan
     # Straight lines between the points: pairs of equal risk in random order.
     covered = np.append(0, profile.coverage)
-    lost = np.append(0, profile.coverage * profile.selective_risk)
-    return float(1 - np.interp(coverage, covered, lost) / coverage)
+    right = np.append(0, profile.coverage * profile.accuracy)
+    return float(np.interp(coverage, covered, right) / coverage)
 
 
 def _coverage_at(max_risk: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
@@ -154,10 +155,11 @@ neg_aurc_scorer = _scorer(_neg_aurc, "neg_aurc_scorer", "risk_profile")
 
 
 def accuracy_at_coverage(coverage: float) -> RankerScorer:
-    """Return a scorer: one minus the mean loss of the surest evaluated pairs.
+    """Return a scorer: the share of right labels among the surest evaluated pairs.
 
-    Higher is better; in [0, 1] under a loss of at most 1, that is, any named loss but
-    ``"clear_order"``. Under the zero-one loss it is the accuracy of these pairs.
+    Higher is better, in [0, 1]. An order of two equal items is wrong, whatever the
+    loss: where many pairs are tied and none may be called a tie, compare rankers by
+    `compare` or `selective_utility`.
 
     Parameters
     ----------
@@ -170,11 +172,10 @@ def accuracy_at_coverage(coverage: float) -> RankerScorer:
 
     Notes
     -----
-    1 - R(c), with R(c) the mean loss, under the ranker's own loss, of the share
-    c = ``coverage`` of lowest risk among the evaluated pairs. So rankers are compared
-    at exactly the same coverage, whatever their own thresholds; the scorer cannot
-    choose a threshold. If the last accepted pairs have equal risk, the value is the
-    mean over all choices of them.
+    `selective_accuracy_score` of the share ``coverage`` of lowest risk among the
+    evaluated pairs. So rankers are compared at exactly the same coverage, whatever
+    their own thresholds; the scorer cannot choose a threshold. If the last accepted
+    pairs have equal risk, the value is the mean over all choices of them.
 
     Examples
     --------

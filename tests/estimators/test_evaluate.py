@@ -246,7 +246,8 @@ def test_numbers_of_curves_come_out_as_frames(ranker, data):
     X, y, qid = data
     profile = ranker.risk_profile(X, y, qid=qid)
     frame = profile.to_frame()
-    for name in ("risk", "n_pairs", "coverage", "selective_risk", "concordance"):
+    curves = ("coverage", "selective_risk", "concordance", "accuracy")
+    for name in ("risk", "n_pairs", *curves):
         np.testing.assert_array_equal(frame[name], getattr(profile, name))
     points = ranker.operating_points(X, y, qid=qid, coverages=[0.3, 0.8])
     frame = points.to_frame()

@@ -313,7 +313,7 @@ def test_several_scorers(library, trained, items):
         truth = np.sign(items.y[rows][decisions.left] - items.y[rows][decisions.right])
         right = (truth == 0) | (decisions.label == truth)
         assert result["test_accuracy"][k] == pytest.approx(
-            right[decisions.accepted].mean(), rel=1e-12
+            (decisions.label == truth)[decisions.accepted].mean(), rel=1e-12
         )
         assert result["test_utility"][k] == pytest.approx(
             np.where(decisions.accepted, right, 0.9).mean(), rel=1e-12
