@@ -20,12 +20,10 @@ from skrank_abstain import intake, scorers, selection
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved, identify
 from skrank_abstain._validation import check_columns, check_fraction, shown
-from skrank_abstain._warnings import hearing, missing_qid, warn_user
+from skrank_abstain._warnings import hearing, missing_qid, warn_of_excess, warn_user
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.report import RankerFacts
 
-#: `fit` warns where the calibration coverage exceeds the target by more than this.
-_MOST_EXCESS = 0.1
 #: `fit` warns where fewer queries set the threshold.
 _FEWEST_QUERIES = 10
 #: With fewer queries the default is to calibrate on out-of-fold scores.
@@ -335,26 +333,19 @@ class RuleThreshold(ModelWrapper):
         self._set_threshold(rule)
         if self._answers_ties:
             self._calibration.warn_of_ties(self._region)
-        self._warn_of_excess(rule)
+        if isinstance(rule, selection.Coverage):
+            warn_of_excess(
+                *("pairs", self.coverage_, rule.coverage, self.n_pairs_),
+                "many pairs have the same risk, as pairs of a few distinct scores do, "
+                "and are accepted together. Use scores that differ, or "
+                "boundary='randomize', which accepts some of them at random.",
+            )
         self._warn_of_few(rule)
         if self.verbose:
             print(  # noqa: T201
                 f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
                 f"{self.n_queries_} queries: threshold {self.threshold_:.6g}, coverage "
                 f"{self.coverage_:.4f}"
-            )
-
-    def _warn_of_excess(self, rule: selection.Rule) -> None:
-        """Warn where many pairs of one risk are accepted together."""
-        if not isinstance(rule, selection.Coverage):
-            return
-        if self.coverage_ > rule.coverage + _MOST_EXCESS + 1 / self.n_pairs_:
-            warn_user(
-                f"{self.coverage_:.0%} of the calibration pairs are accepted where "
-                f"coverage={rule.coverage:g} was asked for: many pairs have the same "
-                "risk, as pairs of a few distinct scores do, and are accepted "
-                "together. Use scores that differ, or boundary='randomize', which "
-                "accepts some of them at random."
             )
 
     def _warn_of_few(self, rule: selection.Rule) -> None:

@@ -33,6 +33,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skrank_abstain._validation import check_fraction, check_real, shown
+from skrank_abstain._warnings import ending_search
 from skrank_abstain.metrics._curves import area_of_prefixes
 from skrank_abstain.metrics._scores import undefined
 from skrank_abstain.selection import Price
@@ -101,12 +102,8 @@ class RankerScorer:
         return request
 
 
-def _accuracy(ranker: Any, X: Any, y: Any, qid: Any) -> float:
-    return float(ranker.evaluate(X, y, qid=qid).accuracy)
-
-
-def _auc(ranker: Any, X: Any, y: Any, qid: Any) -> float:
-    return float(ranker.evaluate(X, y, qid=qid).concordance)
+def _pooled(what: str, ranker: Any, X: Any, y: Any, qid: Any) -> float:
+    return float(getattr(ranker.evaluate(X, y, qid=qid), what))
 
 
 def _neg_aurc(ranker: Any, X: Any, y: Any, qid: Any) -> float:
@@ -127,7 +124,9 @@ def _accuracy_at(coverage: float, ranker: Any, X: Any, y: Any, qid: Any) -> floa
 
 def _coverage_at(max_risk: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
     largest = float(getattr(ranker, "_loss", np.ones(1)).max())
-    check_real(max_risk, "max_risk", 0, largest, remedy=" Is it in percent?")
+    if max_risk > largest:
+        limit = f"at most {largest:g}, the largest loss, got {max_risk}"
+        raise ending_search(f"max_risk must be {limit}. Is it in percent?")
     profile = ranker.risk_profile(X, y, qid=qid)
     if profile.risk.size == 0:
         return np.nan
@@ -144,14 +143,17 @@ def _utility(cost: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
     return float(1 - (totals.loss.sum() + cost * abstained) / n_pairs)
 
 
-def _scorer(measure: Measure, name: str, needs: str, *number: float) -> RankerScorer:
-    shown_as = f"{name}({number[0]})" if number else name
-    return RankerScorer(partial(measure, *number), shown_as, needs)
+def _scorer(measure: Measure, name: str, needs: str, number: float) -> RankerScorer:
+    return RankerScorer(partial(measure, number), f"{name}({number})", needs)
 
 
-selective_accuracy_scorer = _scorer(_accuracy, "selective_accuracy_scorer", "evaluate")
-selective_auc_scorer = _scorer(_auc, "selective_auc_scorer", "evaluate")
-neg_aurc_scorer = _scorer(_neg_aurc, "neg_aurc_scorer", "risk_profile")
+selective_accuracy_scorer = RankerScorer(
+    partial(_pooled, "accuracy"), "selective_accuracy_scorer"
+)
+selective_auc_scorer = RankerScorer(
+    partial(_pooled, "concordance"), "selective_auc_scorer"
+)
+neg_aurc_scorer = RankerScorer(_neg_aurc, "neg_aurc_scorer", "risk_profile")
 
 
 def accuracy_at_coverage(coverage: float) -> RankerScorer:
@@ -195,8 +197,8 @@ def coverage_at_risk(max_risk: float) -> RankerScorer:
     Parameters
     ----------
     max_risk : float
-        Largest mean loss of the accepted pairs, from 0 to the largest loss (above it,
-        scoring raises a ValueError).
+        Largest mean loss of the accepted pairs, from 0 to the largest loss. Above it
+        scoring, and a search, ends in a ValueError.
 
     See Also
     --------
@@ -228,9 +230,9 @@ def selective_utility(cost: float) -> RankerScorer:
     Parameters
     ----------
     cost : float
-        Price of one abstention in units of the ranker's loss, from 0 to the largest
-        (above it, scoring raises a ValueError). Deciding a pair pays if its expected
-        loss is lower.
+        Price of one abstention in units of the ranker's loss, from 0 to the largest.
+        Above it scoring, and a search, ends in a ValueError. Deciding a pair pays if
+        its expected loss is lower.
 
     Notes
     -----

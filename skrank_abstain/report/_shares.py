@@ -368,10 +368,11 @@ def sections_of_groups(data: ReportData) -> list[Section]:
     if (known := data.ranker.calibration.item_groups) is not None:
         region: Any = data.ranker.region
         own = Groups(data.items.group[np.argsort(data.items.rows)], known)
-        number = region.of_cell[np.triu_indices(len(known))]
+        found = totals_by_group(data.items, own, data._add)
+        cells = [region.of_cell[known.index(a), known.index(b)] for a, b in found]
         parts = [
-            (f"{name}: risk at most {region.regions[k].risk:.4g}", part)
-            for k, (name, part) in zip(number, data.of_groups(own), strict=True)
+            (f"{one_line(two)}: risk at most {region.regions[k].risk:.4g}", part)
+            for k, (two, part) in zip(cells, found.items(), strict=True)
         ]
         sections.append(_table(data, "By the groups of the two items", parts))
     return sections

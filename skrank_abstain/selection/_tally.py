@@ -59,8 +59,8 @@ class PairTotals(Table):
     by_group : dict or None
         Where ``evaluate`` got ``groups``, the totals of each by name. If these vary
         within queries, the totals of the pairs of each two groups by two names, in the
-        order of their texts. All over the same queries, with zeros where a query has
-        no such pair.
+        order of their texts; of one group twice if a query has two of its items. All
+        over the same queries, with zeros where a query has no such pair.
 
     Examples
     --------
@@ -171,10 +171,10 @@ class PairTotals(Table):
         wrong = self.misranked.sum()
         called = 2 * abs(round(self.unlike.sum() - self.ordered.sum() - wrong, 6))
         return (
-            f"PairTotals({n_pairs:g} pairs of {self.pairs.size} queries: {decided:g} "
-            f"decided, {n_pairs - decided:g} open; of {self.unlike.sum():g} decided "
-            f"pairs that differ {wrong:g} are in the wrong order and "
-            f"{called:g} called a tie)"
+            f"PairTotals({n_pairs:g} pairs of {self.pairs.size} queries, weights "
+            f"included: {decided:g} decided, {n_pairs - decided:g} open; of "
+            f"{self.unlike.sum():g} decided pairs that differ {wrong:g} are in the "
+            f"wrong order and {called:g} called a tie)"
         )
 
     @property
@@ -279,9 +279,8 @@ class PairTotals(Table):
         check_choice(weighting, "weighting", ("pairs", "queries"))
         differ = self.pairs - self.tied
         some = differ > 0
-        wrong, unlike = self.discordant[some], self.unlike[some]
-        if weighting == "queries":
-            wrong, unlike = wrong / differ[some], unlike / differ[some]
+        size = differ[some] if weighting == "queries" else 1
+        wrong, unlike = self.discordant[some] / size, self.unlike[some] / size
         low, high = ratio_interval(wrong, unlike, confidence=confidence)
         return _ratio(wrong, unlike), max(low, 0.0), min(high, 1.0)
 

@@ -255,6 +255,23 @@ def test_parameters_are_checked_at_once(make, parameter, bad):
         make("0.5")
 
 
+@pytest.mark.parametrize("scorer", [selective_utility(5), coverage_at_risk(5)])
+def test_a_number_above_the_largest_loss_ends_a_search(frame, data, scorer):
+    ranker = BALToR(Ridge(), qid_col="query", random_state=0)
+    search = GridSearchCV(
+        ranker, {"coverage": [0.3, 0.8]}, scoring=scorer, cv=GroupKFold(2)
+    )
+    message = "must be at most 1, the largest loss, got 5.*in percent"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # By default scikit-learn goes on with NaN if a score raises.
+        with pytest.raises(UserWarning, match=f"(?s)Scoring failed.*{message}"):
+            search.fit(frame, data.target, groups=data.qid)
+    dear = BALToR(Ridge(), loss="clear_order", random_state=0)
+    dear.fit(data.data, data.target, qid=data.qid)
+    assert scorer(dear, data.data, data.target, qid=data.qid) <= 1  # its largest is 10
+
+
 @ALL
 def test_a_missing_qid_is_refused_as_by_score(ranker, data, name):
     with pytest.raises(ValueError, match="qid= must be given") as expected:
