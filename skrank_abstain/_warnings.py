@@ -68,19 +68,12 @@ def require(library: str, what: str, install: str) -> Any:
 def ending_search(message: str) -> ValueError:
     """Return the error of a mistake that all scores share, so that it ends a search.
 
-    Where a score raises, scikit-learn warns that scoring failed, sets NaN, and takes
-    the first candidate. That warning becomes an error, where it tells of this one.
+    Such as a missing ``qid``, which a search without metadata routing has not. Where a
+    score raises, scikit-learn warns that scoring failed, sets NaN, and takes the first
+    candidate. That warning becomes an error, where it tells of this one.
     """
     warnings.filterwarnings("error", f"(?s)Scoring failed.*{re.escape(message)}")
     return ValueError(message)
-
-
-def missing_qid(message: str) -> ValueError:
-    """Return the error of labelled rows without ``qid``.
-
-    A search without metadata routing has none for its scores.
-    """
-    return ending_search(f"qid= must be given to {message}")
 
 
 def warn_of_excess(what: str, reached: float, asked: float, n: int, why: str) -> None:

@@ -20,7 +20,7 @@ from skrank_abstain import intake, scorers, selection
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved, identify
 from skrank_abstain._validation import check_columns, check_fraction, shown
-from skrank_abstain._warnings import hearing, missing_qid, warn_of_excess, warn_user
+from skrank_abstain._warnings import ending_search, hearing, warn_of_excess, warn_user
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.report import RankerFacts
 
@@ -581,11 +581,11 @@ def score_new_items(
     columns = _columns_of_identifiers(ranker)
     rows = intake.take_rows(ranker, X, qid, reset=False, **columns)
     if needs_qid and ranker._fitted_with_qid and not rows.has_qid:
-        raise missing_qid(
-            "score labelled rows, since fit got one: rows of different queries would "
-            "be compared without it. Pass qid= (a Pipeline or a search hands it on "
-            "only with sklearn.set_config(enable_metadata_routing=True)), or name a "
-            "column of X with qid_col=."
+        raise ending_search(
+            "qid= must be given to score labelled rows, since fit got one: rows of "
+            "different queries would be compared without it. Pass qid= (a Pipeline or "
+            "a search hands it on only with sklearn.set_config("
+            "enable_metadata_routing=True)), or name a column of X with qid_col=."
         )
     intake.warn_of_batch(ranker, rows)
     ranker._warn_if_changed()

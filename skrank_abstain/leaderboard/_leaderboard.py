@@ -82,7 +82,7 @@ class Leaderboard(Saved, BaseEstimator):
         drawn without regard to the board. "any": it is about all fits together, while
         votes or queries come in and whoever chose them, ``ask`` included; an order may
         be kept once it is sure (keep it yourself: a fit only sees its own votes). "any"
-        needs some twice the votes, 1.9 to 2.4 times as many on simulated boards.
+        needs 2 to 2.6 times the votes on simulated boards.
     prior : float or "cv", default=0.1
         Penalty on squared strengths. It keeps the strength of an item finite that won
         every time, and hardly moves one with many votes. "cv" chooses it by
@@ -474,7 +474,7 @@ class Leaderboard(Saved, BaseEstimator):
         among the pairs that are open. Votes that ``ask`` chooses settle more. With
         ``looks="once"`` the number is for one look at old and new votes together: if
         this board was read, too, the promise no longer holds. With ``looks="any"`` all
-        votes are some twice as many, and so further ones more than twice.
+        votes are 2 to 2.6 times as many, and so the further ones even more.
 
         Raises
         ------

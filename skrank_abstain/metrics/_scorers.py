@@ -102,8 +102,12 @@ class RankerScorer:
         return request
 
 
-def _pooled(what: str, ranker: Any, X: Any, y: Any, qid: Any) -> float:
-    return float(getattr(ranker.evaluate(X, y, qid=qid), what))
+def _accuracy(ranker: Any, X: Any, y: Any, qid: Any) -> float:
+    return float(ranker.evaluate(X, y, qid=qid).accuracy)
+
+
+def _auc(ranker: Any, X: Any, y: Any, qid: Any) -> float:
+    return float(ranker.evaluate(X, y, qid=qid).concordance)
 
 
 def _neg_aurc(ranker: Any, X: Any, y: Any, qid: Any) -> float:
@@ -147,12 +151,8 @@ def _scorer(measure: Measure, name: str, needs: str, number: float) -> RankerSco
     return RankerScorer(partial(measure, number), f"{name}({number})", needs)
 
 
-selective_accuracy_scorer = RankerScorer(
-    partial(_pooled, "accuracy"), "selective_accuracy_scorer"
-)
-selective_auc_scorer = RankerScorer(
-    partial(_pooled, "concordance"), "selective_auc_scorer"
-)
+selective_accuracy_scorer = RankerScorer(_accuracy, "selective_accuracy_scorer")
+selective_auc_scorer = RankerScorer(_auc, "selective_auc_scorer")
 neg_aurc_scorer = RankerScorer(_neg_aurc, "neg_aurc_scorer", "risk_profile")
 
 

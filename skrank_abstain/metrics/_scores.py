@@ -630,11 +630,10 @@ class Averaging:
         value = of_queries(np.ones(n_queries))
         if self.interval is None:
             return value
-
-        def areas(block: FloatArray) -> list[float]:
-            return [of_queries(times) for times in block]
-
-        return Estimate(value, *cluster_bootstrap(areas, n_queries, **self.options))
+        ends = cluster_bootstrap(
+            lambda block: [*map(of_queries, block)], n_queries, **self.options
+        )
+        return Estimate(value, *ends)
 
     def _codes(self, n_pairs: int) -> IntArray:
         """Return the number of the query of each pair; all are one without ``qid``."""

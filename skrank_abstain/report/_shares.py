@@ -167,7 +167,9 @@ class ReportData:
     @cached_property
     def by_group(self) -> list[tuple[str, PairTotals]]:
         """Name and sums of each group, or of each two groups of items."""
-        return [] if self.groups is None else self.of_groups(self.groups)
+        groups = self.groups
+        found = totals_by_group(self.items, groups, self._add) if groups else {}
+        return [(one_line(name), part) for name, part in found.items()]
 
     @cached_property
     def by_better(self) -> list[tuple[str, str, PairTotals, PairTotals]]:
@@ -236,11 +238,6 @@ class ReportData:
             self.ranker.region, n_new=n_new, confidence=_EXPECTED
         )
         return float(low), float(high)
-
-    def of_groups(self, groups: Groups) -> list[tuple[str, PairTotals]]:
-        """Return the name and the sums of each group, as `totals_by_group` does."""
-        found = totals_by_group(self.items, groups, self._add)
-        return [(one_line(name), part) for name, part in found.items()]
 
     def _add(self, items: Any) -> PairTotals:
         return self.ranker.calibration.totals(self.ranker.region, items)

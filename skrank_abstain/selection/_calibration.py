@@ -393,8 +393,7 @@ class Calibration(Value):
             raise ValueError(
                 f"groups must be two of those of fit ({listed(names)}), got {groups!r}."
             )
-        one, other = sorted(map(names.index, groups))
-        cell = one, other
+        cell: Any = tuple(sorted(map(names.index, groups)))
         return tally_of(engine, cell, items, [region.at(cell)]).totals(qid)
 
     @property
@@ -480,12 +479,11 @@ class Calibration(Value):
 
         def shares(items: Scores) -> tuple[FloatArray, FloatArray]:
             accepted, cost = at_thresholds(self.engine, items, thresholds, margin_of)
-            every = items.pair_counts.astype(np.float64)
+            # Over the largest loss they lie in [0, 1], as the bounds for means assume.
+            every, largest = items.pair_counts.astype(np.float64), self.loss.max()
             if margin_of is not None:
                 totals = self.totals(self.engine.below(highest), items)
-                every = totals.pairs - totals.tied
-            # Over the largest loss they lie in [0, 1], as the bounds for means assume.
-            largest = 1.0 if margin_of is not None else self.loss.max()
+                every, largest = totals.pairs - totals.tied, 1.0
             whole = np.maximum(every, 1)[:, None] if most is None else most
             return accepted / whole, cost / (largest * whole)
 

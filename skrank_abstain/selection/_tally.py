@@ -458,10 +458,9 @@ class Tally:
         counts = self.counts.sum(axis=0)
         pairs = counts.sum(axis=1)
         right, ordered, spent = self._outcomes(counts, self.tie)
-        columns = pairs, spent, pairs - counts[:, 1], ordered, right
         sums = (
             np.bincount(entry.reshape(-1), values, levels.size).astype(np.float64)
-            for values in columns
+            for values in (pairs, spent, pairs - counts[:, 1], ordered, right)
         )
         return RiskProfile(levels, *sums)
 
@@ -477,11 +476,8 @@ class Tally:
         # is no order to predict. An order never meets it: equal values are called ties.
         unlike = right + wrong + equal
         of_order = self.loss[0, 1] * tied + self.loss[0, 2] * wrong
-        return (
-            np.where(tie, tied, right),
-            np.where(tie, unlike / 2, right),
-            np.where(tie, self.loss[1, 0] * unlike, of_order),
-        )
+        spent = np.where(tie, self.loss[1, 0] * unlike, of_order)
+        return np.where(tie, tied, right), np.where(tie, unlike / 2, right), spent
 
 
 class OperatingPoint(NamedTuple):
