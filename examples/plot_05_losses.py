@@ -115,16 +115,16 @@ figure.legend(loc="outside lower center", ncols=2, frameon=False)
 # %%
 # What a decided pair loses
 # -------------------------
-# One minus the loss of a decided pair, the accuracy of
-# :meth:`~skrank_abstain.BALToR.evaluate`, is the share of right labels with
-# ``"zero_one"``, and with ``"misranking"`` the share that is not in the wrong order,
-# although an order of two equally relevant items is no right label. So compare losses
+# The ``selective_risk`` of :meth:`~skrank_abstain.BALToR.evaluate` is the mean loss of
+# a decided pair, its ``accuracy`` the share of right labels, whatever the loss. An
+# order of two equally relevant items costs nothing with ``"misranking"``, and yet is no
+# right label; with ``"zero_one"`` one minus the loss is the accuracy. So compare losses
 # by neither: ask what the answers are for. Within one loss, compare a risk with its
 # ``yardstick``: what a coin, or a tie for every pair, would have lost.
-print(f"{'half of the pairs':<18}{'accuracy':>10}{'blind':>8}{'right label':>13}")
+print(f"{'half of the pairs':<18}{'1 - loss':>10}{'blind':>8}{'accuracy':>13}")
 for name, ranker in rankers.items():
     half = ranker.at_coverage(0.5)
     totals = half.evaluate(new.data, new.target, qid=new.qid)
-    blind, right = 1 - totals.yardstick, totals.correct.sum() / totals.accepted.sum()
-    print(f"{name:<18}{totals.accuracy:>10.3f}{blind:>8.3f}{right:>13.3f}")
+    kept, blind = 1 - totals.selective_risk, 1 - totals.yardstick
+    print(f"{name:<18}{kept:>10.3f}{blind:>8.3f}{totals.accuracy:>13.3f}")
 plt.show()

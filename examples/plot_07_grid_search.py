@@ -22,7 +22,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import load_triage
-from skrank_abstain.metrics import selective_accuracy_scorer, selective_utility
+from skrank_abstain.metrics import selective_auc_scorer, selective_utility
 
 patients = load_triage(n_grades=3)  # low, medium and high urgency
 X, y, day = patients.data, patients.target, patients.qid
@@ -44,7 +44,7 @@ with config_context(enable_metadata_routing=True):
     search = GridSearchCV(
         ranker,
         grid,
-        scoring={"utility": utility, "accuracy": selective_accuracy_scorer},
+        scoring={"utility": utility, "in order": selective_auc_scorer},
         refit="utility",
         cv=GroupKFold(3).set_split_request(groups="qid"),
     ).fit(X[~later], y[~later], qid=day[~later])
@@ -61,15 +61,15 @@ table = results[[f"param_{name}" for name in grid]].set_axis(
 )
 table["utility"] = results["mean_test_utility"]
 table["± folds"] = results["std_test_utility"]
-table["accuracy"] = results["mean_test_accuracy"]
+table["in order"] = results["mean_test_in order"]
 best_first = table.sort_values("utility", ascending=False)
 print(best_first.head(10).round(3).to_string(index=False))
 print(f"Ask a person about every pair: utility {1 - cost:.3f}")
 
 # %%
-# Accuracy is no guide
-# --------------------
-# The share of the decided pairs that are not in the wrong order is best where next to
+# Right orders are no guide
+# -------------------------
+# Of the decided pairs that differ, the share in the right order is best where next to
 # nothing is decided. The utility has its optimum inside.
 # The tie models hardly differ: which of two patients comes first is up to the scores,
 # and ties cost nothing.
@@ -78,7 +78,7 @@ colours = {"bradley_terry": "#0072B2", "graded_relevance": "#D55E00"}
 for (tie_model, leaves), rows in table.groupby(["tie model", "leaves"]):
     line = "o-" if leaves == 4 else "s--"
     name = f"{tie_model}, {leaves} leaves"
-    for ax, value in zip(axes, ("accuracy", "utility"), strict=True):
+    for ax, value in zip(axes, ("in order", "utility"), strict=True):
         ax.plot(
             rows["coverage"], rows[value], line, color=colours[tie_model], label=name
         )
@@ -87,9 +87,9 @@ axes[1].plot(
     best["coverage"], best["utility"], "o", ms=14, mfc="none", mec="k", label="chosen"
 )
 axes[1].axhline(1 - cost, color="#555555", ls=":", label="ask about every pair")
-figure.suptitle("Choose by the utility, not by the accuracy")
-axes[0].set(xlabel="coverage asked for", ylabel="decided pairs not in the wrong order")
-axes[0].set_title("Accuracy: best where little is decided")
+figure.suptitle("Choose by the utility, not by the share of right orders")
+axes[0].set(xlabel="coverage asked for", ylabel="decided pairs in the right order")
+axes[0].set_title("Right orders: best where little is decided")
 axes[1].set(xlabel="coverage asked for", ylabel=f"utility, abstention at {cost:g}")
 axes[1].set_title("Utility: best in between")
 handles, labels = axes[1].get_legend_handles_labels()

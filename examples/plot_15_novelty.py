@@ -97,15 +97,15 @@ ax.legend(ncols=2, fontsize="small", **below)
 # are strange. The right detector leaves these pairs open instead; without strange items
 # its false alarms cost a little. The wrong one has the false alarms and nothing else.
 shares = (0.0, 0.05, 0.1, 0.2, 0.3)
-accuracy = {}
+kept = {}
 _, ax = plt.subplots(figsize=(5.5, 4.4), layout="constrained")
 for name, ranker in rankers.items():
-    accuracy[name] = []
+    kept[name] = []
     for share in shares:
         X, _ = with_strange_items(new.data, share)
         totals = ranker.evaluate(X, new.target, qid=new.qid)
-        accuracy[name].append(1 - totals.selective_risk)
-    ax.plot(shares, accuracy[name], "o-", color=colours[name], label=name)
+        kept[name].append(1 - totals.selective_risk)
+    ax.plot(shares, kept[name], "o-", color=colours[name], label=name)
 ax.set_title("What the right detector leaves to be decided stays right")
 ax.set(xlabel="share of strange items", ylabel="decided pairs not in the wrong order")
 ax.legend(ncols=3, fontsize="small", **below)

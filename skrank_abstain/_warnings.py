@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import os
 import pickle
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ _BETWEEN = (
     pickle.__file__,
     contextlib.__file__,
 )
+#: A coverage that exceeds the target by no more than this needs no warning.
+_MOST_EXCESS = 0.1
 #: Lists that `hearing` fills, the innermost last.
 _LISTS: ContextVar[tuple[list[str], ...]] = ContextVar("_LISTS", default=())
 
@@ -60,15 +63,27 @@ def require(library: str, what: str, install: str) -> Any:
         raise ImportError(f"{what} requires {name}; install {install}.") from error
 
 
-def missing_qid(message: str) -> ValueError:
-    """Return the error of labelled rows without ``qid``, which ends a search, too.
+def ending_search(message: str) -> ValueError:
+    """Return the error of a mistake that all scores share, so that it ends a search.
 
-    A search without metadata routing has no ``qid`` for its scores: scikit-learn warns
-    that scoring failed, sets NaN, and takes the first candidate. That warning becomes
-    an error, where it tells of this one.
+    Such as a missing ``qid``, which a search without metadata routing has not. Where a
+    score raises, scikit-learn warns that scoring failed, sets NaN, and takes the first
+    candidate. That warning becomes an error, where it tells of this one.
     """
-    warnings.filterwarnings("error", r"(?s)Scoring failed.*qid= must be given")
-    return ValueError(f"qid= must be given to {message}")
+    warnings.filterwarnings("error", f"(?s)Scoring failed.*{re.escape(message)}")
+    return ValueError(message)
+
+
+def warn_of_excess(what: str, reached: float, asked: float, n: int, why: str) -> None:
+    """Warn where ``fit`` accepts many more pairs or queries than were asked for.
+
+    ``reached`` and ``asked`` are shares of the ``n``.
+    """
+    if reached > asked + _MOST_EXCESS + 1 / n:
+        warn_user(
+            f"{reached:.0%} of the calibration {what} are accepted where "
+            f"coverage={asked:g} was asked for: {why}"
+        )
 
 
 def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> None:

@@ -15,6 +15,7 @@ from skrank_abstain._validation import (
     check_quantile,
     rounded_share,
 )
+from skrank_abstain._warnings import warn_of_excess
 
 __all__ = ["ConfidenceThreshold", "entropy"]
 
@@ -91,6 +92,11 @@ class ConfidenceThreshold(BaseEstimator):
         ValueError
             If there is no pair, a confidence is not finite, or a parameter is out of
             range.
+
+        Warns
+        -----
+        UserWarning
+            If so many pairs have one confidence that many more than asked are accepted.
         """
         check_quantile(self.coverage, self.quantile)
         values = -check_numbers(confidence, "confidence", unit="pair")
@@ -104,6 +110,8 @@ class ConfidenceThreshold(BaseEstimator):
         else:
             rank = int(rounded_share(self.coverage, values.size))
             self.threshold_ = -float(np.partition(values, rank - 1)[rank - 1])
+        reached, why = self.accept(confidence).mean(), "many have the same confidence."
+        warn_of_excess("pairs", reached, self.coverage, values.size, why)
         return self
 
     def accept(self, confidence: ArrayLike) -> BoolArray:

@@ -1,4 +1,5 @@
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -117,6 +118,7 @@ def test_linear_quantile_is_numpys():
     assert rule.accept([-2.0, -3.0]).tolist() == [True, False]
 
 
+@pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted where")
 @given(models(), scores(), COVERAGES)
 def test_coverage_is_reached_on_the_calibration_pairs(model, s, coverage):
     proba = model.proba(*paired(s))
@@ -222,3 +224,17 @@ def test_what_is_refused(options, confidence, exception, message):
 def test_it_accepts_nothing_before_it_is_fitted():
     with pytest.raises(NotFittedError):
         ConfidenceThreshold().accept([1.0])
+
+
+def test_equal_confidences_are_accepted_together_and_told():
+    same = [0.3] * 80 + [0.9] * 20
+    message = r"100% of the calibration pairs are accepted where coverage=0.5 was"
+    with pytest.warns(UserWarning, match=message):
+        rule = ConfidenceThreshold(0.5).fit(same)
+    assert rule.accept(same).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ConfidenceThreshold(0.9).fit(same)  # little more than was asked for
+        ConfidenceThreshold(0.2).fit(same)
+        ConfidenceThreshold(1).fit([0.3])
+        ConfidenceThreshold(0.5).fit(np.arange(9.0))

@@ -77,7 +77,7 @@ def main() -> None:
     print(
         f"calibrated on {ranker.n_pairs_:,} pairs of {ranker.n_queries_} queries\n"
         f"of {totals.pairs.sum():,.0f} new pairs {totals.coverage:.1%} are decided, "
-        f"{totals.accuracy:.1%} of these right\n\n"
+        f"{totals.discordance:.1%} of those that differ in the wrong order\n\n"
         f"for a person, for example:\n{shown.to_string(index=False)}"
     )
 

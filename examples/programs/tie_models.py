@@ -2,12 +2,13 @@
 
 For every fold a ranker with default parameters is trained on the training queries, each
 tie model is fitted on the validation queries, and the test queries are evaluated: log
-loss of the pairs, area under the risk-coverage curve, accuracy and coverage at falling
-targets, and the seconds of the fit. Nothing is chosen by the test queries.
+loss of the pairs, area under the risk-coverage curve, one minus the loss, which is the
+accuracy under zero_one, and coverage at falling targets, and the seconds of the fit.
+Nothing is chosen by the test queries.
 
     python tie_models.py                           # simulated folds
     python tie_models.py --data MQ2008 OHSUMED     # folders of FoldN
-    python tie_models.py --loss misranking         # one minus this loss is the accuracy
+    python tie_models.py --loss misranking         # the loss of most rankers
 """
 
 import csv
@@ -90,7 +91,7 @@ def evaluate(
         errors = np.append(0, profile.coverage * profile.selective_risk)
         for target in COVERAGES:
             totals = selective.at_coverage(target).evaluate(*labelled, qid=test.qid)
-            row[f"accuracy_{target:g}"] = 1 - totals.selective_risk
+            row[f"kept_{target:g}"] = 1 - totals.selective_risk
             row[f"coverage_{target:g}"] = totals.coverage
             lost = np.interp(target, np.append(0, profile.coverage), errors)
             row[f"exact_{target:g}"] = 1 - lost / target
@@ -110,18 +111,18 @@ def average(rows: list[Row]) -> dict[str, dict[str, float]]:
 
 
 def print_table(title: str, means: dict[str, dict[str, float]]) -> None:
-    """Print accuracy, and coverage below it."""
-    print(f"\n{title}: mean over folds; accuracy, and below it the coverage reached")
+    """Print one minus the loss, and coverage below it."""
+    print(f"\n{title}: mean over folds; 1 - loss, and below it the coverage")
     print(
         f"{'tie model':24}{'log loss':>9}{'AURC':>7}{'fit s':>7}"
         + "".join(f"{target:>8.0%}" for target in COVERAGES)
     )
     for name, mean in means.items():
-        accuracy = (f"{mean[f'accuracy_{c:g}']:>8.3f}" for c in COVERAGES)
+        kept = (f"{mean[f'kept_{c:g}']:>8.3f}" for c in COVERAGES)
         coverage = (f"{mean[f'coverage_{c:g}']:>8.3f}" for c in COVERAGES)
         print(
             f"{name:24}{mean['log_loss']:>9.3f}{mean['aurc']:>7.3f}"
-            f"{mean['fit_s']:>7.2f}" + "".join(accuracy)
+            f"{mean['fit_s']:>7.2f}" + "".join(kept)
         )
         print(" " * 47 + "".join(coverage))
 
@@ -129,7 +130,7 @@ def print_table(title: str, means: dict[str, dict[str, float]]) -> None:
 def plot(
     results: dict[tuple[str, str], dict[str, dict[str, float]]], path: Path
 ) -> None:
-    """Draw accuracy against coverage, one panel per collection and ranker."""
+    """Draw one minus the loss against coverage, one panel per collection and ranker."""
     collections = list(dict.fromkeys(collection for collection, _ in results))
     rankers = list(dict.fromkeys(ranker for _, ranker in results))
     figure, axes = plt.subplots(
@@ -143,14 +144,12 @@ def plot(
     for (collection, ranker), means in results.items():
         ax = axes[collections.index(collection), rankers.index(ranker)]
         for name, (colour, line, marker) in STYLES.items():
-            accuracy = [means[name][f"exact_{c:g}"] for c in COVERAGES]
-            ax.plot(
-                COVERAGES, accuracy, color=colour, ls=line, marker=marker, label=name
-            )
+            kept = [means[name][f"exact_{c:g}"] for c in COVERAGES]
+            ax.plot(COVERAGES, kept, color=colour, ls=line, marker=marker, label=name)
         ax.set(title=f"{collection}, {ranker}", xlabel="coverage")
         ax.invert_xaxis()
     for row in axes:
-        row[0].set_ylabel("accuracy on accepted pairs")
+        row[0].set_ylabel("1 - loss of accepted pairs")
     handles = axes[0, 0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=3, frameon=False)
     # A legend may be wider than the panels of one collection.

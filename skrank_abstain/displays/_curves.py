@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _GRID = np.linspace(0.01, 1.0, 100)
 _Y_LABELS = {
     "risk": "selective risk\n(mean {loss} loss,\nlower is better)",
-    "accuracy": "score\n(1 - mean {loss} loss,\nhigher is better)",
+    "accuracy": "accuracy\n(right labels of decided\npairs, higher is better)",
     "discordance": "discordance\n(wrong orders of unlike\npairs, lower is better)",
 }
 
@@ -64,6 +64,8 @@ class RiskCoverageDisplay(Display):
     concordance : ndarray of shape (n_thresholds,), float64, default=None
         Share of these pairs of unlike relevance that are in the right order, a
         predicted tie counting one half.
+    accuracy : ndarray of shape (n_thresholds,), float64, default=None
+        Share of these pairs whose label is right; an order of equals is wrong.
     aurc : float, default=None
         Area under the risk-coverage curve, for the legend. Lower is better.
     band : ndarray of shape (n_points, 3), float64, default=None
@@ -71,9 +73,9 @@ class RiskCoverageDisplay(Display):
     mistake_cost : float, default=1.0
         Cost of every mistake; None if mistakes differ in cost: no oracle is drawn then.
     loss : str, default=""
-        Name of the loss for the axis, or its values for the legend. Curves of another
-        loss, or of another ``kind``, are refused on the same axes; of discordance the
-        legend names the loss of each.
+        Name of the loss for the axis, or its values for the legend. Risks by another
+        loss, and curves of another ``kind``, are refused on the same axes; of the other
+        kinds, which have no loss, the legend names that of each ranker.
     name : str, default=None
         Name in the legend.
 
@@ -107,6 +109,7 @@ class RiskCoverageDisplay(Display):
     coverage: FloatArray
     selective_risk: FloatArray
     concordance: FloatArray | None = None
+    accuracy: FloatArray | None = None
     aurc: float | None = None
     band: FloatArray | None = None
     mistake_cost: float | None = 1.0
@@ -145,12 +148,13 @@ class RiskCoverageDisplay(Display):
             Draw a band: at each coverage an interval of this confidence, in (0, 1),
             over queries. None: no band.
         kind : {"risk", "accuracy", "discordance"}, default="risk"
-            The mean loss of accepted pairs, one minus it, or the share of the accepted
-            pairs that differ in the wrong order (a coin has .5); that has no band.
+            The mean loss of accepted pairs, the share of their labels that are right,
+            or the share of the accepted pairs that differ in the wrong order (a coin
+            has .5). Only the risk has a band.
         reference : bool, default=False
             Whether to draw random abstention (the value at coverage 1 throughout) and
             an oracle that abstains on mistakes first, both with the labels of this
-            model. Orders, and mistakes of different costs, have no oracle.
+            model. Only the risk has an oracle, if all mistakes cost the same.
         name : str, default=None
             Name in the legend; the class of the ranker by default.
         ax, **kwargs
@@ -162,9 +166,9 @@ class RiskCoverageDisplay(Display):
             If there is no selective ranker inside, or ``confidence`` is given and the
             ranker has no ``operating_points``.
         ValueError
-            If no query has two items, if ``confidence`` is given for the discordance
-            or with fewer than two queries of two items, or if ``ax`` has a curve of
-            another loss or kind.
+            If no query has two items, if ``confidence`` is given for another kind than
+            the risk or with fewer than two queries of two items, or if ``ax`` has a
+            curve of another loss or kind.
 
         Notes
         -----
@@ -248,9 +252,9 @@ class RiskCoverageDisplay(Display):
     def _of_profile(
         cls, profile: RiskProfile, loss: Any, band: Any, kind: str, name: str | None
     ) -> Self:
-        if band is not None and kind == "discordance":
+        if band is not None and kind != "risk":
             raise ValueError(
-                "confidence must be None for kind='discordance': it has no band."
+                f"confidence must be None for kind={kind!r}: only the risk has a band."
             )
         count = np.cumsum(profile.n_pairs)
         matrix = check_loss(loss)
@@ -259,6 +263,7 @@ class RiskCoverageDisplay(Display):
             coverage=profile.coverage,
             selective_risk=profile.selective_risk,
             concordance=profile.concordance,
+            accuracy=profile.accuracy,
             aurc=area_of_prefixes(count, np.cumsum(profile.loss)),
             band=band,
             mistake_cost=float(costs[1]) if costs.size == 2 else None,
@@ -277,24 +282,22 @@ class RiskCoverageDisplay(Display):
     ) -> None:
         check_choice(kind, "kind", tuple(_Y_LABELS))
         # The axis names the loss of a risk, but has no room for a matrix.
-        named = kind != "discordance" and "[" not in self.loss
+        named = kind == "risk" and "[" not in self.loss
         facts = [] if named or not self.loss else [f"loss {self.loss}"]
         # The area is that of the risk.
-        if self.aurc is not None and kind != "discordance":
+        if self.aurc is not None and kind == "risk":
             facts.append(f"AURC = {self.aurc:.3f}")
         # With a point for each threshold, markers would hide the line.
         style: Any = {"marker": "none", "label": join_label(name, ", ".join(facts))}
-        drawn = kind if kind == "discordance" else f"{kind} ({self.loss})"
+        drawn = f"{kind} ({self.loss})" if kind == "risk" else kind
         # The mean of the first few pairs jumps, and would stretch the axis.
         seen = self.coverage >= _GRID[0]
         curve = self.coverage[seen], self._values(kind)[seen]
         self.line_ = draw_curve(self.ax_, *curve, style, kwargs, drawn)
         self.band_: Any = None
-        if self.band is not None and kind != "discordance":
-            at, *ends = self.band.T
-            low, high = (_of_kind(end, kind) for end in ends)
+        if self.band is not None and kind == "risk":
             style = {"color": self.line_.get_color(), "alpha": 0.18, "linewidth": 0}
-            self.band_ = self.ax_.fill_between(at, low, high, **style)
+            self.band_ = self.ax_.fill_between(*self.band.T, **style)
         self.reference_ = self._draw_references(kind) if reference else []
         self.ax_.set(
             xlabel="coverage (share of pairs accepted)",
@@ -307,20 +310,19 @@ class RiskCoverageDisplay(Display):
         if kind == "discordance":
             right: Any = self.concordance
             return 1 - right
-        return _of_kind(self.selective_risk, kind)
+        return self.selective_risk if kind == "risk" else self.accuracy
 
     def _draw_references(self, kind: str) -> list[Any]:
         # Abstaining at random leaves the expected value as it is.
         random = np.repeat(self._values(kind)[-1], 2)
         lines = [draw_reference(self.ax_, [0.0, 1.0], random, "random abstention")]
-        if self.mistake_cost is None or kind == "discordance":
+        if self.mistake_cost is None or kind != "risk":
             return lines
         wrong = self.selective_risk[-1] / self.mistake_cost
         # Not from 0, where the share of mistakes is 0 / 0.
         coverage = np.linspace(0.005, 1.0, 200)
         # The oracle accepts all right pairs before the first mistake.
-        share = np.maximum(coverage - (1 - wrong), 0) / coverage
-        oracle = _of_kind(self.mistake_cost * share, kind)
+        oracle = self.mistake_cost * np.maximum(coverage - (1 - wrong), 0) / coverage
         what = "oracle: mistakes abstained first"
         return [*lines, draw_reference(self.ax_, coverage, oracle, what, "-.")]
 
@@ -334,10 +336,6 @@ def _profile_of(
     outcome = np.where(tie & (truth != 0), 3, 1 - truth * label)
     counts, none = np.eye(4)[outcome][None], np.empty((0, tie.size))
     return Tally(counts, none, tie, loss, risk).profile()
-
-
-def _of_kind(risk: FloatArray, kind: str) -> FloatArray:
-    return risk if kind == "risk" else 1 - risk
 
 
 def _band(

@@ -24,7 +24,7 @@ from skrank_abstain._validation import (
     check_row_order,
     check_sample_weight,
 )
-from skrank_abstain._warnings import missing_qid
+from skrank_abstain._warnings import ending_search
 from skrank_abstain.distance._losses import MarginLoss, check_surrogate
 from skrank_abstain.distance._pairs import NumberedPairs, labelled_pairs
 from skrank_abstain.metrics import undefined
@@ -639,7 +639,7 @@ class ConstrainedRanker(Saved, BaseEstimator, ABC):
 
         Returns
         -------
-        accuracy : float
+        concordance : float
             Equal scores count one half. NaN where no pair has different relevance.
 
         Raises
@@ -660,10 +660,10 @@ class ConstrainedRanker(Saved, BaseEstimator, ABC):
         scores = self.predict(X)
         # A search that forgets to route qid would compare rows of different queries.
         if self._fitted_with_qid and qid is None:
-            raise missing_qid(
-                "score, since fit got one: without it rows of different queries would "
-                "be compared. A search hands it on only with sklearn.set_config("
-                "enable_metadata_routing=True)."
+            raise ending_search(
+                "qid= must be given to score, since fit got one: without it rows of "
+                "different queries would be compared. A search hands it on only with "
+                "sklearn.set_config(enable_metadata_routing=True)."
             )
         relevance = check_relevance(y, scores.size)
         items = Scores(scores, group_queries(qid, scores.size), y=relevance)

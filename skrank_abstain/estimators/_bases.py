@@ -20,13 +20,11 @@ from skrank_abstain import intake, scorers, selection
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved, identify
 from skrank_abstain._validation import check_columns, check_fraction, shown
-from skrank_abstain._warnings import hearing, missing_qid, warn_user
+from skrank_abstain._warnings import ending_search, hearing, warn_of_excess, warn_user
 from skrank_abstain.estimators._novelty import NoveltyTest
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.report import RankerFacts
 
-#: `fit` warns where the calibration coverage exceeds the target by more than this.
-_MOST_EXCESS = 0.1
 #: `fit` warns where fewer queries set the threshold.
 _FEWEST_QUERIES = 10
 #: With fewer queries the default is to calibrate on out-of-fold scores.
@@ -336,26 +334,19 @@ class RuleThreshold(ModelWrapper):
         self._set_threshold(rule)
         if self._answers_ties:
             self._calibration.warn_of_ties(self._region)
-        self._warn_of_excess(rule)
+        if isinstance(rule, selection.Coverage):
+            warn_of_excess(
+                *("pairs", self.coverage_, rule.coverage, self.n_pairs_),
+                "many pairs have the same risk, as pairs of a few distinct scores do, "
+                "and are accepted together. Use scores that differ, or "
+                "boundary='randomize', which accepts some of them at random.",
+            )
         self._warn_of_few(rule)
         if self.verbose:
             print(  # noqa: T201
                 f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
                 f"{self.n_queries_} queries: threshold {self.threshold_:.6g}, coverage "
                 f"{self.coverage_:.4f}"
-            )
-
-    def _warn_of_excess(self, rule: selection.Rule) -> None:
-        """Warn where many pairs of one risk are accepted together."""
-        if not isinstance(rule, selection.Coverage):
-            return
-        if self.coverage_ > rule.coverage + _MOST_EXCESS + 1 / self.n_pairs_:
-            warn_user(
-                f"{self.coverage_:.0%} of the calibration pairs are accepted where "
-                f"coverage={rule.coverage:g} was asked for: many pairs have the same "
-                "risk, as pairs of a few distinct scores do, and are accepted "
-                "together. Use scores that differ, or boundary='randomize', which "
-                "accepts some of them at random."
             )
 
     def _warn_of_few(self, rule: selection.Rule) -> None:
@@ -591,11 +582,11 @@ def score_new_items(
     columns = _columns_of_identifiers(ranker)
     rows = intake.take_rows(ranker, X, qid, reset=False, **columns)
     if needs_qid and ranker._fitted_with_qid and not rows.has_qid:
-        raise missing_qid(
-            "score labelled rows, since fit got one: rows of different queries would "
-            "be compared without it. Pass qid= (a Pipeline or a search hands it on "
-            "only with sklearn.set_config(enable_metadata_routing=True)), or name a "
-            "column of X with qid_col=."
+        raise ending_search(
+            "qid= must be given to score labelled rows, since fit got one: rows of "
+            "different queries would be compared without it. Pass qid= (a Pipeline or "
+            "a search hands it on only with sklearn.set_config("
+            "enable_metadata_routing=True)), or name a column of X with qid_col=."
         )
     intake.warn_of_batch(ranker, rows)
     ranker._warn_if_changed()

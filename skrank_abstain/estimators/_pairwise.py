@@ -418,7 +418,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
 
         Returns
         -------
-        accuracy : float
+        score : float
             NaN where no pair is accepted.
 
         Warns

@@ -12,13 +12,14 @@ Which scorer for which question:
   accepted, and the three below do not depend on the threshold;
 - which ranker or tie model: ``neg_aurc_scorer``, minus `aurc_loss` of all pairs;
   `accuracy_at_coverage`; `coverage_at_risk`;
-- what to report: ``selective_accuracy_scorer``, one minus the loss per accepted pair;
-  ``selective_auc_scorer``, `selective_auc_score` of the accepted pairs.
+- what to report: ``selective_auc_scorer``, `selective_auc_score` of the accepted pairs,
+  which is one minus the discordance; ``selective_accuracy_scorer``,
+  `selective_accuracy_score` of them, where a tie may be called or few pairs are tied.
 
-Mistakes cost what the ranker's own loss says. An undefined value, such as the accuracy
-of no accepted pair, is NaN with a warning. No scorer forms pairs: O(n log n) for n
-items. Scorers that do not depend on the threshold are exact for up to 262,144 pairs;
-beyond, pairs of nearly the same risk count as equal.
+Losses and areas are in the ranker's own loss; accuracy and AUC do not depend on one. An
+undefined value, such as the accuracy of no accepted pair, is NaN with a warning. No
+scorer forms pairs: O(n log n) for n items. Scorers that do not depend on the threshold
+are exact for up to 262,144 pairs; beyond, pairs of nearly the same risk count as equal.
 """
 
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skrank_abstain._validation import check_fraction, check_real, shown
+from skrank_abstain._warnings import ending_search
 from skrank_abstain.metrics._curves import area_of_prefixes
 from skrank_abstain.metrics._scores import undefined
 from skrank_abstain.selection import Price
@@ -101,7 +103,7 @@ class RankerScorer:
 
 
 def _accuracy(ranker: Any, X: Any, y: Any, qid: Any) -> float:
-    return 1 - float(ranker.evaluate(X, y, qid=qid).selective_risk)
+    return float(ranker.evaluate(X, y, qid=qid).accuracy)
 
 
 def _auc(ranker: Any, X: Any, y: Any, qid: Any) -> float:
@@ -120,13 +122,15 @@ def _accuracy_at(coverage: float, ranker: Any, X: Any, y: Any, qid: Any) -> floa
         return np.nan
     # Straight lines between the points: pairs of equal risk in random order.
     covered = np.append(0, profile.coverage)
-    lost = np.append(0, profile.coverage * profile.selective_risk)
-    return float(1 - np.interp(coverage, covered, lost) / coverage)
+    right = np.append(0, profile.coverage * profile.accuracy)
+    return float(np.interp(coverage, covered, right) / coverage)
 
 
 def _coverage_at(max_risk: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
     largest = float(getattr(ranker, "_loss", np.ones(1)).max())
-    check_real(max_risk, "max_risk", 0, largest, remedy=" Is it in percent?")
+    if max_risk > largest:
+        limit = f"at most {largest:g}, the largest loss, got {max_risk}"
+        raise ending_search(f"max_risk must be {limit}. Is it in percent?")
     profile = ranker.risk_profile(X, y, qid=qid)
     if profile.risk.size == 0:
         return np.nan
@@ -143,21 +147,21 @@ def _utility(cost: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:
     return float(1 - (totals.loss.sum() + cost * abstained) / n_pairs)
 
 
-def _scorer(measure: Measure, name: str, needs: str, *number: float) -> RankerScorer:
-    shown_as = f"{name}({number[0]})" if number else name
-    return RankerScorer(partial(measure, *number), shown_as, needs)
+def _scorer(measure: Measure, name: str, needs: str, number: float) -> RankerScorer:
+    return RankerScorer(partial(measure, number), f"{name}({number})", needs)
 
 
-selective_accuracy_scorer = _scorer(_accuracy, "selective_accuracy_scorer", "evaluate")
-selective_auc_scorer = _scorer(_auc, "selective_auc_scorer", "evaluate")
-neg_aurc_scorer = _scorer(_neg_aurc, "neg_aurc_scorer", "risk_profile")
+selective_accuracy_scorer = RankerScorer(_accuracy, "selective_accuracy_scorer")
+selective_auc_scorer = RankerScorer(_auc, "selective_auc_scorer")
+neg_aurc_scorer = RankerScorer(_neg_aurc, "neg_aurc_scorer", "risk_profile")
 
 
 def accuracy_at_coverage(coverage: float) -> RankerScorer:
-    """Return a scorer: one minus the mean loss of the surest evaluated pairs.
+    """Return a scorer: the share of right labels among the surest evaluated pairs.
 
-    Higher is better; in [0, 1] under a loss of at most 1, that is, any named loss but
-    ``"clear_order"``. Under the zero-one loss it is the accuracy of these pairs.
+    Higher is better, in [0, 1]. An order of two equal items is wrong, whatever the
+    loss: where many pairs are tied and none may be called a tie, compare rankers by
+    `compare` or `selective_utility`.
 
     Parameters
     ----------
@@ -170,11 +174,10 @@ def accuracy_at_coverage(coverage: float) -> RankerScorer:
 
     Notes
     -----
-    1 - R(c), with R(c) the mean loss, under the ranker's own loss, of the share
-    c = ``coverage`` of lowest risk among the evaluated pairs. So rankers are compared
-    at exactly the same coverage, whatever their own thresholds; the scorer cannot
-    choose a threshold. If the last accepted pairs have equal risk, the value is the
-    mean over all choices of them.
+    `selective_accuracy_score` of the share ``coverage`` of lowest risk among the
+    evaluated pairs. So rankers are compared at exactly the same coverage, whatever
+    their own thresholds; the scorer cannot choose a threshold. If the last accepted
+    pairs have equal risk, the value is the mean over all choices of them.
 
     Examples
     --------
@@ -194,8 +197,8 @@ def coverage_at_risk(max_risk: float) -> RankerScorer:
     Parameters
     ----------
     max_risk : float
-        Largest mean loss of the accepted pairs, from 0 to the largest loss (above it,
-        scoring raises a ValueError).
+        Largest mean loss of the accepted pairs, from 0 to the largest loss. Above it
+        scoring, and a search, ends in a ValueError.
 
     See Also
     --------
@@ -227,9 +230,9 @@ def selective_utility(cost: float) -> RankerScorer:
     Parameters
     ----------
     cost : float
-        Price of one abstention in units of the ranker's loss, from 0 to the largest
-        (above it, scoring raises a ValueError). Deciding a pair pays if its expected
-        loss is lower.
+        Price of one abstention in units of the ranker's loss, from 0 to the largest.
+        Above it scoring, and a search, ends in a ValueError. Deciding a pair pays if
+        its expected loss is lower.
 
     Notes
     -----

@@ -140,8 +140,10 @@ def selective_accuracy_score(
     -----
     With weights w_p, a_p = 1 for accepted pairs and 0 for others: sum over pairs of
     w_p a_p [y_pred = y_true], over the sum of w_p a_p. Q1 of [1]_. O(n_pairs). An order
-    of two equal items counts as wrong, as under ``loss="zero_one"``; a ranker's default
-    loss, and with it `evaluate` and ``selective_accuracy_scorer``, count it as right.
+    of two equal items counts as wrong, and a tie called on them as right, whatever the
+    loss, as in ``evaluate(...).accuracy`` and ``selective_accuracy_scorer``. Where many
+    pairs are tied and none may be called a tie, report one minus `selective_auc_score`,
+    the discordance.
 
     References
     ----------
@@ -628,11 +630,10 @@ class Averaging:
         value = of_queries(np.ones(n_queries))
         if self.interval is None:
             return value
-
-        def areas(block: FloatArray) -> list[float]:
-            return [of_queries(times) for times in block]
-
-        return Estimate(value, *cluster_bootstrap(areas, n_queries, **self.options))
+        ends = cluster_bootstrap(
+            lambda block: [*map(of_queries, block)], n_queries, **self.options
+        )
+        return Estimate(value, *ends)
 
     def _codes(self, n_pairs: int) -> IntArray:
         """Return the number of the query of each pair; all are one without ``qid``."""

@@ -12,7 +12,7 @@ from skrank_abstain import concentration
 from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._saving import all_or_nothing
 from skrank_abstain._validation import check_fraction, shown
-from skrank_abstain._warnings import warn_user
+from skrank_abstain._warnings import warn_of_excess, warn_user
 from skrank_abstain.intake import take_labelled_rows
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Scores, Table
@@ -20,8 +20,6 @@ from skrank_abstain.queries._expected_metrics import ListMetric, gains_of
 from skrank_abstain.queries._list_ranker import Findings, ListRanker, mean_of_known
 from skrank_abstain.tie_models import GradedRelevance
 
-#: `fit` warns if the share of accepted queries exceeds the target by more than this.
-_MOST_EXCESS = 0.1
 #: Largest number of thresholds to test.
 _N_THRESHOLDS = 100
 
@@ -368,12 +366,8 @@ class QueryRiskRanker(ListRanker[QueryResults]):
             self.threshold_ = float(found)
         self.certified_ = self.max_risk is not None and self.threshold_ > -np.inf
         self.coverage_ = float((self._risks[-1] <= self.threshold_).mean())
-        if self.coverage_ > target + _MOST_EXCESS + 1 / self.n_queries_:
-            warn_user(
-                f"{self.coverage_:.0%} of the calibration queries are accepted instead "
-                f"of coverage={target:g}, since many have the same risk, as "
-                "lists of one item do. Leave these out of X."
-            )
+        why = "many have the same risk, as lists of one item do. Leave these out of X."
+        warn_of_excess("queries", self.coverage_, target, self.n_queries_, why)
 
     def accept_queries(self, X: Any, *, qid: Any = None) -> QueryResults:
         """Return the risk of each query, and whether it is accepted.

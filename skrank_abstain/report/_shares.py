@@ -155,7 +155,11 @@ class ReportData:
     @cached_property
     def by_group(self) -> list[tuple[str, PairTotals]]:
         """Name and sums of each group, or of each two groups of items."""
-        return [] if self.groups is None else self.of_groups(self.groups)
+        groups = self.groups
+        found = (
+            selection.totals_by_group(self.items, groups, self._add) if groups else {}
+        )
+        return [(one_line(name), part) for name, part in found.items()]
 
     @cached_property
     def by_better(self) -> list[tuple[str, str, PairTotals, PairTotals]]:
@@ -224,11 +228,6 @@ class ReportData:
             self.ranker.region, n_new=n_new, confidence=_EXPECTED
         )
         return float(low), float(high)
-
-    def of_groups(self, groups: Groups) -> list[tuple[str, PairTotals]]:
-        """Return the name and the sums of each group, as `totals_by_group` does."""
-        found = selection.totals_by_group(self.items, groups, self._add)
-        return [(one_line(name), part) for name, part in found.items()]
 
     def _add(self, items: Any) -> PairTotals:
         return self.ranker.calibration.totals(self.ranker.region, items)
@@ -358,10 +357,11 @@ def sections_of_groups(data: ReportData) -> list[Section]:
     if (known := data.ranker.calibration.item_groups) is not None:
         region: Any = data.ranker.region
         own = Groups(data.items.group[np.argsort(data.items.rows)], known)
-        number = region.of_cell[np.triu_indices(len(known))]
+        found = selection.totals_by_group(data.items, own, data._add)
+        cells = [region.of_cell[known.index(a), known.index(b)] for a, b in found]
         parts = [
-            (f"{name}: risk at most {region.regions[k].risk:.4g}", part)
-            for k, (name, part) in zip(number, data.of_groups(own), strict=True)
+            (f"{one_line(two)}: risk at most {region.regions[k].risk:.4g}", part)
+            for k, (two, part) in zip(cells, found.items(), strict=True)
         ]
         sections.append(_table(data, "By the groups of the two items", parts))
     return sections

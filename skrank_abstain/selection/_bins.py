@@ -204,8 +204,7 @@ class BinEngine(RiskEngine):
 
     def _mass(self, classes: Classes, scores: Scores) -> FloatArray:
         counts, of_pair = self._pooled(scores).sum(axis=1), classes.split[self._upper]
-        mass = np.bincount(of_pair, counts, classes.tie.size)
-        return mass.astype(np.float64)
+        return np.bincount(of_pair, counts, classes.tie.size).astype(np.float64)
 
     def _by_risk(self, scores: Scores, margin_of: float | None) -> Tally:
         counts = self._pooled(scores)

@@ -103,7 +103,8 @@ def totals_by_group(
     -------
     totals : dict
         Over all queries, by name: zeros where a query is of another group. Or, by two
-        names, of the pairs of each two groups of items. No pair is formed.
+        names, of the pairs of each two groups of items, and of the items of one group
+        if a query has two of them. No pair is formed.
     """
     here, names = items.ascending, groups.names
     if groups.code.size == here.n_queries:
@@ -120,7 +121,9 @@ def totals_by_group(
         return of(one) if one == other else of(one, other).less(of(one), of(other))
 
     cells = combinations_with_replacement(range(len(names)), 2)
-    return {(names[one], names[other]): between(one, other) for one, other in cells}
+    found = {(names[one], names[other]): between(one, other) for one, other in cells}
+    # A label, for instance, makes no pair with itself.
+    return {(a, b): all_ for (a, b), all_ in found.items() if a != b or any(all_.pairs)}
 
 
 def totals_by_better(
@@ -369,14 +372,14 @@ class Calibration(Value):
         if self.item_groups is None:
             return None
         codes, found = encode_qid(group, len(group), name="groups")
-        known = {name: code for code, name in enumerate(self.item_groups)}
+        known = self.item_groups
         new = [name for name in found.tolist() if name not in known]
         if new:
             raise ValueError(
-                f"groups must be those of fit ({listed(self.item_groups)}), got "
-                f"{listed(new)}, which have no threshold."
+                f"groups must be those of fit ({listed(known)}), got {listed(new)}, "
+                "which have no threshold."
             )
-        return np.array([known[name] for name in found.tolist()], np.int64)[codes]
+        return np.array([*map(known.index, found.tolist())], np.int64)[codes]
 
     def totals(self, region: Any, items: Scores, groups: Any = None) -> PairTotals:
         """Add up what happens to all pairs, or to those of two groups of items."""
@@ -390,8 +393,7 @@ class Calibration(Value):
             raise ValueError(
                 f"groups must be two of those of fit ({listed(names)}), got {groups!r}."
             )
-        one, other = sorted(map(names.index, groups))
-        cell = one, other
+        cell: Any = tuple(sorted(map(names.index, groups)))
         return tally_of(engine, cell, items, [region.at(cell)]).totals(qid)
 
     @property
@@ -477,12 +479,11 @@ class Calibration(Value):
 
         def shares(items: Scores) -> tuple[FloatArray, FloatArray]:
             accepted, cost = at_thresholds(self.engine, items, thresholds, margin_of)
-            every = items.pair_counts.astype(np.float64)
+            # Over the largest loss they lie in [0, 1], as the bounds for means assume.
+            every, largest = items.pair_counts.astype(np.float64), self.loss.max()
             if margin_of is not None:
                 totals = self.totals(self.engine.below(highest), items)
-                every = totals.pairs - totals.tied
-            # Over the largest loss they lie in [0, 1], as the bounds for means assume.
-            largest = 1.0 if margin_of is not None else self.loss.max()
+                every, largest = totals.pairs - totals.tied, 1.0
             whole = np.maximum(every, 1)[:, None] if most is None else most
             return accepted / whole, cost / (largest * whole)
 

@@ -20,7 +20,7 @@ from skrank_abstain._validation import (
     name_of_loss,
     shown,
 )
-from skrank_abstain._warnings import warn_user
+from skrank_abstain._warnings import ending_search, warn_user
 from skrank_abstain.selection._calibration import (
     FEWEST_QUERIES,
     Bound,
@@ -111,7 +111,7 @@ class Coverage(Rule):
         few = [
             f"{names[one]} with {names[other]} ({n})"
             for (one, other), n in cells_of(calibration.items, len(names)).items()
-            if n < FEWEST_QUERIES
+            if n < FEWEST_QUERIES and (n or one != other)
         ]
         if few:
             said = ", ".join(few[:5]) + (", ..." if len(few) > 5 else "")
@@ -296,7 +296,7 @@ class Price(Rule):
 
     def check(self, loss: FloatArray) -> None:
         if self.cost > loss.max():
-            raise ValueError(
+            raise ending_search(
                 f"cost must be at most {loss.max():g}, the largest loss, got "
                 f"{self.cost!r}: beyond it every pair is decided. Is it in percent, or "
                 "what a wrong order costs if asking costs 1? Pass 0.2 for five to one."

@@ -35,7 +35,8 @@ class PairTotals(Table):
     accepted : ndarray, float64
         Accepted pairs.
     correct : ndarray, float64
-        Accepted pairs with a correct label.
+        Accepted pairs with a correct label: the right order of two items that differ,
+        or a tie called on two that are equal. Any order of equals is wrong.
     correct_all : ndarray, float64
         Pairs with a correct label, accepted or not.
     tied : ndarray, float64
@@ -58,8 +59,8 @@ class PairTotals(Table):
     by_group : dict or None
         Where ``evaluate`` got ``groups``, the totals of each by name. If these vary
         within queries, the totals of the pairs of each two groups by two names, in the
-        order of their texts. All over the same queries, with zeros where a query has
-        no such pair.
+        order of their texts; of one group twice if a query has two of its items. All
+        over the same queries, with zeros where a query has no such pair.
 
     Examples
     --------
@@ -170,10 +171,10 @@ class PairTotals(Table):
         wrong = self.misranked.sum()
         called = 2 * abs(round(self.unlike.sum() - self.ordered.sum() - wrong, 6))
         return (
-            f"PairTotals({n_pairs:g} pairs of {self.pairs.size} queries: {decided:g} "
-            f"decided, {n_pairs - decided:g} open; of {self.unlike.sum():g} decided "
-            f"pairs that differ {wrong:g} are in the wrong order and "
-            f"{called:g} called a tie)"
+            f"PairTotals({n_pairs:g} pairs of {self.pairs.size} queries, weights "
+            f"included: {decided:g} decided, {n_pairs - decided:g} open; of "
+            f"{self.unlike.sum():g} decided pairs that differ {wrong:g} are in the "
+            f"wrong order and {called:g} called a tie)"
         )
 
     @property
@@ -188,13 +189,13 @@ class PairTotals(Table):
 
     @property
     def accuracy(self) -> float:
-        """One minus the selective risk; NaN without accepted pairs.
+        """Share of accepted pairs with a correct label, whatever the loss.
 
-        Under the zero-one loss the share of correct labels, as in the papers. Under the
-        default loss an order of equals counts as right: where most pairs are ties it is
-        near 1, whatever the ranker. Then report the ``discordance``.
+        NaN without accepted pairs. An order of equals is wrong, a tie called on equals
+        right. Where many pairs are tied and none may be called a tie, report the
+        ``discordance``: it leaves them out.
         """
-        return 1 - self.selective_risk
+        return _ratio(self.correct, self.accepted)
 
     @property
     def misranking_rate(self) -> float:
@@ -278,9 +279,8 @@ class PairTotals(Table):
         check_choice(weighting, "weighting", ("pairs", "queries"))
         differ = self.pairs - self.tied
         some = differ > 0
-        wrong, unlike = self.discordant[some], self.unlike[some]
-        if weighting == "queries":
-            wrong, unlike = wrong / differ[some], unlike / differ[some]
+        size = differ[some] if weighting == "queries" else 1
+        wrong, unlike = self.discordant[some] / size, self.unlike[some] / size
         low, high = ratio_interval(wrong, unlike, confidence=confidence)
         return _ratio(wrong, unlike), max(low, 0.0), min(high, 1.0)
 
@@ -294,7 +294,7 @@ def _ratio(part: FloatArray, whole: FloatArray) -> float:
 class RiskProfile(Table):
     """Pairs, and how their predictions came out, at each conditional risk.
 
-    ``to_frame`` has a row for each risk, with the three curves.
+    ``to_frame`` has a row for each risk, with the four curves.
 
     Attributes
     ----------
@@ -308,15 +308,18 @@ class RiskProfile(Table):
     n_unlike, ordered : ndarray of shape (n_risks,), float64
         Pairs of different relevance, and those of them in the right order, a predicted
         tie counting one half.
+    correct : ndarray of shape (n_risks,), float64
+        Pairs with a correct label, as in `PairTotals`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skrank_abstain.selection import RiskProfile
     >>> risk, n_pairs, loss = np.array([[0.1, 0.4], [6, 4], [0, 2]])
-    >>> profile = RiskProfile(risk, n_pairs, loss, n_pairs / 2, n_pairs / 2 - loss)
-    >>> profile.coverage, profile.selective_risk, profile.concordance
-    (array([0.6, 1. ]), array([0. , 0.2]), array([1. , 0.6]))
+    >>> right = n_pairs - loss  # labels; no pair is a tie
+    >>> profile = RiskProfile(risk, n_pairs, loss, n_pairs, right, right)
+    >>> profile.coverage, profile.selective_risk, profile.accuracy
+    (array([0.6, 1. ]), array([0. , 0.2]), array([1. , 0.8]))
     """
 
     risk: FloatArray
@@ -324,9 +327,10 @@ class RiskProfile(Table):
     loss: FloatArray
     n_unlike: FloatArray
     ordered: FloatArray
+    correct: FloatArray
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        curves = ("coverage", "selective_risk", "concordance")
+        curves = ("coverage", "selective_risk", "concordance", "accuracy")
         return {name: getattr(self, name) for name in (*vars(self), *curves)}
 
     @property
@@ -340,6 +344,14 @@ class RiskProfile(Table):
     def selective_risk(self) -> FloatArray:
         """Mean loss of the pairs with at most each risk, shape (n_risks,)."""
         return np.cumsum(self.loss) / np.cumsum(self.n_pairs)
+
+    @property
+    def accuracy(self) -> FloatArray:
+        """Share of correct labels among the pairs with at most each risk, (n_risks,).
+
+        As in `PairTotals`: an order of equals is wrong.
+        """
+        return np.cumsum(self.correct) / np.cumsum(self.n_pairs)
 
     @property
     def concordance(self) -> FloatArray:
@@ -400,10 +412,11 @@ class Tally:
             return np.asarray((steps @ beyond.T).T)
 
         pairs = self.counts.sum(axis=2)
+        _, ordered, spent = self._outcomes(self.counts, self.tie)
         if discordance:
             unlike = pairs - self.counts[:, :, 1]
-            return add(unlike), add(unlike - self._ordered(self.counts, self.tie))
-        return add(pairs), add(self._spent(self.counts, self.tie))
+            return add(unlike), add(unlike - ordered)
+        return add(pairs), add(spent)
 
     def totals(self, qid: NDArray[Any] | None = None) -> PairTotals:
         """Return the sums over the pairs of each query, decided by the first region.
@@ -420,11 +433,7 @@ class Tally:
             tie = np.concatenate([tie, [False, True, False, True]])
         mass = counts.sum(axis=2)
         tied = counts[:, :, 1]
-        # Neither label is right for the fourth column: such pairs are not tied, and
-        # there is no order to predict.
-        right = np.where(tie, tied, counts[:, :, 0])
-        ordered = self._ordered(counts, tie)
-        spent = self._spent(counts, tie)
+        right, ordered, spent = self._outcomes(counts, tie)
         coin = self.loss[0, 1] * tied + self.loss[0, 2] / 2 * (mass - tied)
         return PairTotals(
             qid=np.arange(len(counts)) if qid is None else qid,
@@ -448,29 +457,27 @@ class Tally:
         levels, entry = np.unique(np.asarray(self.risk), return_inverse=True)
         counts = self.counts.sum(axis=0)
         pairs = counts.sum(axis=1)
-        spent, ordered = self._spent(counts, self.tie), self._ordered(counts, self.tie)
-        columns = pairs, spent, pairs - counts[:, 1], ordered
+        right, ordered, spent = self._outcomes(counts, self.tie)
         sums = (
             np.bincount(entry.reshape(-1), values, levels.size).astype(np.float64)
-            for values in columns
+            for values in (pairs, spent, pairs - counts[:, 1], ordered, right)
         )
         return RiskProfile(levels, *sums)
 
-    def _ordered(self, counts: FloatArray, tie: BoolArray) -> FloatArray:
-        """Return the pairs in the right order, a called tie counting one half.
+    def _outcomes(self, counts: FloatArray, tie: BoolArray) -> tuple[FloatArray, ...]:
+        """Return correct labels, pairs in the right order, and losses, by class.
 
-        As equal scores do in the AUC (equation 1 of Agarwal, Har-Peled and Roth 2005,
-        "A Uniform Convergence Bound for the Area Under the ROC Curve").
+        A called tie is half a right order, as equal scores are in the AUC (equation 1
+        of Agarwal, Har-Peled and Roth 2005, "A Uniform Convergence Bound for the Area
+        Under the ROC Curve").
         """
-        unlike = counts.sum(axis=-1) - counts[..., 1]
-        return np.where(tie, unlike / 2, counts[..., 0])
-
-    def _spent(self, counts: FloatArray, tie: BoolArray) -> FloatArray:
-        """Return the loss of the predictions about the pairs of each class."""
-        # An order never meets the fourth column: equal values are called a tie.
-        of_order = self.loss[0, 1] * counts[..., 1] + self.loss[0, 2] * counts[..., 2]
-        of_tie = self.loss[1, 0] * (counts[..., 0] + counts[..., 2] + counts[..., 3])
-        return np.where(tie, of_tie, of_order)
+        right, tied, wrong, equal = np.moveaxis(counts, -1, 0)
+        # Neither label is right for the last column: such pairs are not tied, and there
+        # is no order to predict. An order never meets it: equal values are called ties.
+        unlike = right + wrong + equal
+        of_order = self.loss[0, 1] * tied + self.loss[0, 2] * wrong
+        spent = np.where(tie, self.loss[1, 0] * unlike, of_order)
+        return np.where(tie, tied, right), np.where(tie, unlike / 2, right), spent
 
 
 class OperatingPoint(NamedTuple):

@@ -48,12 +48,16 @@ def test_the_first_few_pairs_do_not_stretch_the_axis(kind):
     )
 
 
-def test_accuracy_is_one_minus_risk():
+@pytest.mark.parametrize("loss", ["zero_one", "misranking", "clear_order"])
+def test_accuracy_is_the_share_of_right_labels_by_any_loss(loss):
+    # Right; right and an order of equals; wrong.
     display = RiskCoverageDisplay.from_predictions(
-        TRUTH, GUESS, RISK, loss="zero_one", kind="accuracy"
+        TRUTH, GUESS, RISK, loss=loss, kind="accuracy", reference=True
     )
     np.testing.assert_allclose(display.line_.get_ydata(), [1, 2 / 3, 1 / 2])
     assert "higher is better" in display.ax_.get_ylabel()
+    (random,) = display.reference_
+    assert random.get_ydata().tolist() == [1 / 2, 1 / 2]
 
 
 def test_estimator_and_its_pairs_give_one_curve(ranker, new, decisions, truth):
@@ -120,7 +124,7 @@ def test_the_label_of_the_axis_lies_in_the_figure(kind, n_curves, half):
             )
     figure.canvas.draw()
     for ax in axes[0]:
-        assert ("mean clear_order loss" in ax.get_ylabel()) == (kind != "discordance")
+        assert ("mean clear_order loss" in ax.get_ylabel()) == (kind == "risk")
         for box in (ax.yaxis.label, ax.get_legend()):
             found = box.get_window_extent()
             assert min(found.x0, found.y0) >= 0
@@ -150,12 +154,13 @@ def test_two_matrices_are_two_losses():
         )
 
 
-def test_wrong_orders_of_rankers_of_two_losses_share_axes():
+@pytest.mark.parametrize("kind", ["accuracy", "discordance"])
+def test_errors_of_rankers_of_two_losses_share_axes(kind):
     first = RiskCoverageDisplay.from_predictions(
-        TRUTH, GUESS, RISK, kind="discordance", name="a"
+        TRUTH, GUESS, RISK, kind=kind, name="a"
     )
     RiskCoverageDisplay.from_predictions(
-        TRUTH, GUESS, RISK, kind="discordance", loss="zero_one", name="b", ax=first.ax_
+        TRUTH, GUESS, RISK, kind=kind, loss="zero_one", name="b", ax=first.ax_
     )
     names = [text.get_text() for text in first.ax_.get_legend().get_texts()]
     assert names == ["a (loss misranking)", "b (loss zero_one)"]
@@ -281,10 +286,11 @@ def test_discordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, tr
     )
 
 
-def test_discordance_has_no_band():
-    with pytest.raises(ValueError, match="confidence must be None for kind='discord"):
+@pytest.mark.parametrize("kind", ["accuracy", "discordance"])
+def test_only_the_risk_has_a_band(kind):
+    with pytest.raises(ValueError, match=f"confidence must be None for kind='{kind}'"):
         RiskCoverageDisplay.from_predictions(
-            TRUTH, GUESS, RISK, qid=[1, 1, 2, 2], confidence=0.9, kind="discordance"
+            TRUTH, GUESS, RISK, qid=[1, 1, 2, 2], confidence=0.9, kind=kind
         )
 
 

@@ -190,7 +190,9 @@ def test_numbers_come_out_as_a_frame(cls):
     display = cls.from_predictions(*PREDICTIONS[cls])
     frame = display.to_frame()
     expected = {
-        RiskCoverageDisplay: ["coverage", "selective_risk", "concordance"],
+        RiskCoverageDisplay: [
+            *("coverage", "selective_risk", "concordance", "accuracy")
+        ],
         CoverageDisplay: ["target", "coverage"],
         PairReliabilityDisplay: [
             *(f"prob_pred_{outcome}" for outcome in PairReliabilityDisplay.outcomes),

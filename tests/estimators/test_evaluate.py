@@ -137,10 +137,10 @@ def test_totals_say_what_they_hold(data):
     some = ranker.at_coverage(0.5).evaluate(X, y, qid=qid)
     decided, n_wrong = some.accepted.sum(), some.misranked.sum()
     assert repr(some) == (
-        f"PairTotals({n_pairs:g} pairs of 50 queries: {decided:g} decided, "
-        f"{n_pairs - decided:g} open; of {decided - some.accepted_tied.sum():g} "
-        f"decided pairs that differ {n_wrong:g} are in the wrong order and 0 called a "
-        "tie)"
+        f"PairTotals({n_pairs:g} pairs of 50 queries, weights included: {decided:g} "
+        f"decided, {n_pairs - decided:g} open; of "
+        f"{decided - some.accepted_tied.sum():g} decided pairs that differ {n_wrong:g} "
+        "are in the wrong order and 0 called a tie)"
     )
     unlike = y[decisions.left] != y[decisions.right]
     ties = BALToR(
@@ -246,7 +246,8 @@ def test_numbers_of_curves_come_out_as_frames(ranker, data):
     X, y, qid = data
     profile = ranker.risk_profile(X, y, qid=qid)
     frame = profile.to_frame()
-    for name in ("risk", "n_pairs", "coverage", "selective_risk", "concordance"):
+    curves = ("coverage", "selective_risk", "concordance", "accuracy")
+    for name in ("risk", "n_pairs", *curves):
         np.testing.assert_array_equal(frame[name], getattr(profile, name))
     points = ranker.operating_points(X, y, qid=qid, coverages=[0.3, 0.8])
     frame = points.to_frame()

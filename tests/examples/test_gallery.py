@@ -227,9 +227,9 @@ def test_07_grid_search(page, capsys):
     # Asking about every pair is worth 0.85.
     full = table["utility"][table["coverage"] == 1]
     assert chosen["utility"] > max(0.85, full.max()) + 0.02
-    # The accuracy prefers the lowest coverage, whatever the model.
+    # The share of right orders prefers the lowest coverage, whatever the model.
     for _, rows in table.groupby(["leaves", "tie model"]):
-        assert rows["coverage"][rows["accuracy"].idxmax()] == 0.1
+        assert rows["coverage"][rows["in order"].idxmax()] == 0.1
     # "The tie models hardly differ."
     worth = table.groupby(["coverage", "leaves", "tie model"])["utility"].mean()
     gap = np.ptp(worth.unstack().to_numpy(), axis=1)
@@ -389,9 +389,7 @@ def test_15_novelty(page):
     assert found["power"]["EllipticEnvelope"] > 0.9
     assert found["power"]["IsolationForest"] < 0.2
     assert all(share < 0.07 for share in found["false_alarms"].values())
-    plain, sound = (
-        found["accuracy"][name] for name in ("no detector", "EllipticEnvelope")
-    )
+    plain, sound = (found["kept"][name] for name in ("no detector", "EllipticEnvelope"))
     # Wrong orders double without the right detector, and stay as they are with it.
     assert 1 - plain[-1] > 2 * (1 - plain[0])
     assert abs(sound[0] - sound[-1]) < 0.02

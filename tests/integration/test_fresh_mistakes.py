@@ -57,8 +57,8 @@ WARNED = {
     ),
 }
 REFUSED = {
-    "max_risk must be in .* in percent": lambda _: coverage_at_risk(5)(
-        RANKER, X, Y, qid=QID
+    "max_risk must be at most 1, the largest loss.* in percent": lambda _: (
+        coverage_at_risk(5)(RANKER, X, Y, qid=QID)
     ),
     "must have one column label": two_labels,
     "sha256 must be 64 hexadecimal digits": checksum,

@@ -358,6 +358,35 @@ def test_half_of_the_neighbours_are_decided_with_as_many_more_queries(looks):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("n_items", "step", "n_voters"), [(6, 0.3, 0), (10, 0.4, 200)])
+def test_any_look_needs_more_than_twice_the_votes(n_items, step, n_voters):
+    """Where half of the neighbours are decided, found between boards of many sizes."""
+    strength, sizes = step * np.arange(n_items), np.geomspace(1000, 16_000, 9)
+    half = {}
+    for looks in ("once", "any"):
+        shares = []
+        for n in sizes.astype(int):
+            decided = []
+            for seed in range(12):
+                rng = np.random.default_rng([n, seed])
+                left = rng.integers(n_items, size=n)
+                right = (left + rng.integers(1, n_items, size=n)) % n_items
+                gap = strength[left] - strength[right] + rng.logistic(size=n)
+                label = np.select([gap > 0.3, gap < -0.3], [1, -1], 0)
+                votes, options = {"left": left, "right": right, "label": label}, {}
+                if n_voters:
+                    votes["voter"] = rng.integers(n_voters, size=n)
+                    options = {"cluster": "voter"}
+                found = Leaderboard(looks=looks).fit(votes, **options).decisions
+                near = abs(found.left_id.astype(int) - found.right_id.astype(int)) == 1
+                decided.append(found.accepted[near].mean())
+            shares.append(np.mean(decided))
+        half[looks] = np.exp(np.interp(0.5, shares, np.log(sizes)))
+    # 2.0 to 2.6 with twice as many boards of each size.
+    assert 1.8 < half["any"] / half["once"] < 2.8
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* (won|lost) every time:UserWarning")
 @pytest.mark.parametrize(("n_new", "n_votes"), [(6, 3), (12, 3), (6, 8)])
 def test_newcomers_with_few_votes_are_not_placed_by_chance(n_new, n_votes):

@@ -26,7 +26,6 @@ from skrank_abstain.metrics import (
     accuracy_at_coverage,
     aurc_loss,
     coverage_at_risk,
-    coverage_score,
     neg_aurc_scorer,
     risk_coverage_curve,
     selective_accuracy_score,
@@ -80,14 +79,12 @@ def arrays(ranker, data):
 def test_values_are_those_of_the_metrics(ranker, data):
     truth, label, accepted, risk = arrays(ranker, data)
     # The ranker's own loss: a wrong order costs, and a tie where there is an order.
-    wrong = (truth != 0) & (label != truth)
-    score = selective_accuracy_score(~wrong * 1, np.ones(label.size), accepted)
-    coverage = coverage_score(accepted)
+    paid = np.where(accepted, (truth != 0) & (label != truth), 0.3)
     expected = {
-        "selective_accuracy_scorer": score,
+        "selective_accuracy_scorer": selective_accuracy_score(truth, label, accepted),
         "selective_auc_scorer": selective_auc_score(truth, label, accepted),
         "neg_aurc_scorer": -aurc_loss(truth, label, risk, loss="misranking"),
-        "selective_utility(0.3)": score * coverage + 0.7 * (1 - coverage),
+        "selective_utility(0.3)": 1 - paid.mean(),
     }
     for name, value in expected.items():
         score = SCORERS[name](ranker, data.data, data.target, qid=data.qid)
@@ -95,13 +92,44 @@ def test_values_are_those_of_the_metrics(ranker, data):
         assert score == pytest.approx(value, rel=1e-12), name
 
 
-def test_accuracy_scorer_is_one_minus_the_selective_risk(ranker, data):
-    args = (data.data, data.target)
-    random = BALToR(FirstColumn().fit(None, None), coverage=0.5, boundary="randomize")
-    random.fit(data.data.round(), data.target, qid=data.qid)
-    for model in (ranker, random):
-        expected = 1 - model.evaluate(*args, qid=data.qid).selective_risk
-        assert selective_accuracy_scorer(model, *args, qid=data.qid) == expected
+@pytest.mark.parametrize("loss", ["misranking", "clear_order", "zero_one"])
+def test_accuracy_is_one_number_by_any_loss_and_risk_another(data, loss):
+    grades = data.target // 2  # many ties
+    random = BALToR(
+        FirstColumn().fit(None, None), coverage=0.5, boundary="randomize", loss=loss
+    )
+    random.fit(data.data.round(), grades, qid=data.qid)
+    here = {"X": data.data, "y": grades, "qid": data.qid}
+    made = random.predict_pairs(data.data, qid=data.qid)
+    truth = pair_labels(grades, made.left, made.right)
+    label, accepted, risk = made.label, made.accepted, made.risk
+    # An order of equals is wrong, a tie called on equals right.
+    right = (label == truth)[accepted].mean()
+    assert selective_accuracy_score(truth, label, accepted) == pytest.approx(right)
+    assert selective_accuracy_scorer(random, **here) == pytest.approx(right)
+    totals = random.evaluate(**here)
+    assert totals.accuracy == pytest.approx(right)
+    assert accuracy_at_coverage(1)(random, **here) == pytest.approx(
+        (label == truth).mean()
+    )
+    profile = random.risk_profile(**here)
+    surest = [(label == truth)[risk <= level + 1e-12].mean() for level in profile.risk]
+    np.testing.assert_allclose(profile.accuracy, surest)
+    lost = selective_risk(loss, truth, label, accepted)
+    assert totals.selective_risk == pytest.approx(lost)
+    if loss == "misranking":
+        assert lost < 1 - right - 0.1
+
+
+def selective_risk(loss, truth, label, accepted):
+    """Return the mean loss of the accepted pairs, by the definition of each loss."""
+    order, tie = (label != 0) & (label != truth), (label == 0) & (truth != 0)
+    cost = {
+        "misranking": order & (truth != 0) | tie,
+        "clear_order": np.where(tie, 10, order),
+        "zero_one": order | tie,
+    }
+    return cost[loss][accepted].mean()
 
 
 def grade_pairs(scores, y, **options):
@@ -225,6 +253,23 @@ def test_parameters_are_checked_at_once(make, parameter, bad):
         make(bad)
     with pytest.raises(TypeError, match=f"{parameter} must be a real number"):
         make("0.5")
+
+
+@pytest.mark.parametrize("scorer", [selective_utility(5), coverage_at_risk(5)])
+def test_a_number_above_the_largest_loss_ends_a_search(frame, data, scorer):
+    ranker = BALToR(Ridge(), qid_col="query", random_state=0)
+    search = GridSearchCV(
+        ranker, {"coverage": [0.3, 0.8]}, scoring=scorer, cv=GroupKFold(2)
+    )
+    message = "must be at most 1, the largest loss, got 5.*in percent"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # By default scikit-learn goes on with NaN if a score raises.
+        with pytest.raises(UserWarning, match=f"(?s)Scoring failed.*{message}"):
+            search.fit(frame, data.target, groups=data.qid)
+    dear = BALToR(Ridge(), loss="clear_order", random_state=0)
+    dear.fit(data.data, data.target, qid=data.qid)
+    assert scorer(dear, data.data, data.target, qid=data.qid) <= 1  # its largest is 10
 
 
 @ALL

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -417,6 +418,34 @@ def test_methods_agree_with_the_other_rankers(data, selective):
     assert totals.pairs.tolist() == [10] * len(X)
     with pytest.raises(ValueError, match="qid must be None"):
         selective.evaluate(X, y, qid=np.arange(len(X)))
+
+
+def test_a_label_makes_no_pair_with_itself(data, selective):
+    items = selective.to_items(data[0][350:], data[1][350:])
+    inner, options = selective.selective_ranker_, {"groups": items.item_id}
+    options |= {"qid": items.qid}
+    totals = inner.evaluate(items.X, items.y, **options)
+    assert list(totals.by_group) == [*combinations(sorted(NAMES), 2)]
+    pairs = [part.pairs.sum() for part in totals.by_group.values()]
+    assert pairs == [totals.pairs.sum() / 10] * 10
+    page = inner.report(items.X, items.y, **options)
+    assert "| art, food | " in page
+    assert not re.search(r"^\| (\w+), \1 \|", page, re.M)
+    # With a threshold for each two labels, too.
+    columns = pd.DataFrame(items.X, columns=["score", "number"])
+    columns["label"] = items.item_id
+    apart = BALToR(inner.estimator_, groups="label", coverage=0.7, random_state=0)
+    apart.fit(columns, items.y, qid=items.qid)
+    page = apart.report(columns, items.y, qid=items.qid)
+    lines = re.findall(r"^\| (\w+), (\w+): risk at most (\S+) \|", page, re.M)
+    assert len(lines) == 10
+    assert {frozenset(line[:2]) for line in lines} == {
+        *map(frozenset, combinations(NAMES, 2))
+    }
+    label = {name: k for k, name in enumerate(apart._calibration.item_groups)}
+    for a, b, risk in lines:
+        region = apart._region.at((label[a], label[b]))
+        assert f"{region.risk:.4g}" == risk
 
 
 @pytest.fixture(scope="module")

@@ -121,6 +121,7 @@ def test_randomized_draws_have_the_right_share():
     assert np.std(shares) > 0
 
 
+@pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted where")
 @given(
     st.sampled_from(["rao_kupper", "davidson", "thurstone_mosteller"]).flatmap(
         lambda kind: models(kind, tie_zone=False)
