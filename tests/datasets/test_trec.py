@@ -240,6 +240,18 @@ def test_a_run_goes_by_the_places_of_a_ranking(tmp_path):
     found = load_trec(tmp_path / "a.run")
     assert found.item_id.tolist() == [str(row) for row in ranking.item_id]
     np.testing.assert_allclose(found.data[:, 0], ranking.score, rtol=1e-5)
+    # Items of which the place is decided keep it.
+    decided = ranking.take(~ranking.open)
+    assert 0 < len(decided) < len(ranking)
+    save_trec(tmp_path / "a.run", decided)
+    lines = [line.split() for line in (tmp_path / "a.run").read_text().splitlines()]
+    assert [(int(line[2]), int(line[3])) for line in lines] == [
+        (item.item_id, item.place) for item in ranking if item.best == item.worst
+    ]
+    found = load_trec(tmp_path / "a.run").qid
+    assert repr(decided).startswith(
+        f"Ranking(n_items={len(lines)}, n_queries={len(set(found.tolist()))}, open=0"
+    )
     # A place that the score does not bear out, as of a feature-aware model, holds too.
     one = np.ones(3, dtype=int)
     shuffled = Ranking(
