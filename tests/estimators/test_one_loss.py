@@ -110,7 +110,9 @@ def check(seed):
         right = np.interp(0.4, [0, *coverage], [0, *correct])
         found = accuracy_at_coverage(0.4)(ranker, X, y, qid=qid)
         assert found == pytest.approx(right / 0.4, **close)
-    if seed % 50 == 0:
+    if (
+        seed % 48 == 0
+    ):  # of each kind of rule; a display of `GuaranteedCoverage` is slow
         display = RiskCoverageDisplay.from_estimator(
             ranker, X, y, qid=qid, confidence=0.9
         )
