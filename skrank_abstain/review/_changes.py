@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from itertools import chain, permutations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import SHOWN, Table, html_of_rows, plain
 from skrank_abstain.review._answers import Answers, as_text
 from skrank_abstain.review._choosing import UNTOLD, pair_number
@@ -105,62 +105,117 @@ class Changes(Table):
         return first
 
 
+@dataclass(frozen=True, eq=False)
+class _Lists:
+    """The items of a query before and now: those of now, then those that left.
+
+    Attributes
+    ----------
+    item_id : ndarray of shape (n_items,)
+    old : ndarray of shape (n_items,), int64
+        Position of each item in the list before; -1 if it is new.
+    bounds : ndarray of shape (2, n_items, 3), int64
+        Best and worst rank, and place; 0 where an item is not on the list.
+    value, gain : ndarray of shape (2, n_items), float64
+        What the model compares, and the expected gain.
+    orders : ndarray of shape (2, n_items, n_items), int64
+        1 where the first of two items is decided to be better, -1 where the second is.
+    heard : list of two dicts
+        Answers about each pair of items, see `_heard`.
+    """
+
+    item_id: NDArray[Any]
+    old: IntArray
+    bounds: IntArray
+    value: FloatArray
+    gain: FloatArray
+    orders: IntArray
+    heard: list[dict[frozenset[int], set[Any]]]
+
+    @classmethod
+    def of(cls, before: Any, after: Any, earlier: int, query: int) -> Self:
+        """Match the items of query ``earlier`` of a review with those of another."""
+        now, then = after.items.queries.rows(query), before.items.queries.rows(earlier)
+        at = {as_text(name): k for k, name in enumerate(after._ids[now])}
+        to = np.array([at.setdefault(as_text(k), len(at)) for k in before._ids[then]])
+        n = len(at)
+        old = np.full(n, -1)
+        old[to] = np.arange(then.size)
+        left = then[np.argsort(to)][np.sort(to) >= now.size]
+        bounds, orders = np.zeros((2, n, 3), np.int64), np.zeros((2, n, n), np.int64)
+        value, gain = np.zeros((2, 2, n))
+        heard = []
+        both = (before, earlier, then, to), (after, query, now, np.arange(now.size))
+        for k, (review, number, rows, place) in enumerate(both):
+            bounds[k, place] = review._bounds[rows]
+            value[k, place] = review.items.value[rows]
+            gain[k, place] = review._gain[1][rows]
+            pairs = slice(*review._pair_starts[number : number + 2])
+            decided = review.decisions.label[pairs] * review.decisions.accepted[pairs]
+            i, j = place[np.stack(np.triu_indices(rows.size, 1))]
+            orders[k, i, j], orders[k, j, i] = decided, -decided
+            heard.append(_heard(review.answers, number, place))
+        item_id = np.concatenate([after._ids[now], before._ids[left]])
+        return cls(item_id, old, bounds, value, gain, orders, heard)
+
+    @property
+    def stays(self) -> BoolArray:
+        """Items that are on both lists."""
+        return np.asarray((self.bounds > 0).all(axis=(0, 2)))
+
+    @property
+    def n_lost(self) -> IntArray:
+        """Orders with each item that were decided before, and are so no more."""
+        lost = (self.orders[0] != 0) & (self.orders[0] != self.orders[1])
+        return (lost & self.stays & self.stays[:, None]).sum(axis=1)
+
+    @property
+    def moved(self) -> BoolArray:
+        """Items whose data changed: what the model compares is not rounding apart."""
+        then, now = self.value
+        return self.stays & ~np.isclose(then, now, rtol=1e-6, atol=0)
+
+    def answered(self, since: int) -> set[frozenset[int]]:
+        """Return pairs with an answer that a list has and the other has not."""
+        there, other = self.heard[since], self.heard[1 - since]
+        return {pair for pair in there if there[pair] - other.get(pair, set())}
+
+
 def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
     """Return what two reviews differ in about a query, as columns of `Changes`.
 
     The query is number ``earlier`` in the review ``before``. Empty if no item changed
     and no answer is new.
     """
-    now, old = after.items.queries.rows(query), before.items.queries.rows(earlier)
-    at = {as_text(name): k for k, name in enumerate(after._ids[now])}
-    known = [as_text(name) for name in before._ids[old]]
-    gone = [k for k, name in enumerate(known) if name not in at]
-    rows = np.array([at.setdefault(name, len(at)) for name in known])
-    bounds = np.zeros((2, len(at), 3), dtype=np.int64)
-    orders, value, gain = np.zeros((2, len(at), len(at))), *np.zeros((2, 2, len(at)))
-    heard: list[dict[frozenset[int], set[Any]]] = []
-    lists = (before, earlier, old, rows), (after, query, now, np.arange(now.size))
-    for k, (review, number, items, to) in enumerate(lists):
-        bounds[k, to], value[k, to] = review._bounds[items], review.items.value[items]
-        gain[k, to] = review._gain[1][items]
-        part = slice(*review._pair_starts[number : number + 2])
-        left, right = to[np.stack(np.triu_indices(items.size, 1))]
-        orders[k, left, right] = review.decisions.label[part]
-        orders[k, left, right] *= review.decisions.accepted[part]
-        heard.append(_heard(review.answers, number, to))
-    orders -= orders.transpose(0, 2, 1)
-    (start, place), rise = bounds[:, :, 2], gain[1] - gain[0]
-    stays = (start > 0) & (place > 0)
-    lost = (orders[0] != 0) & (orders[0] != orders[1]) & stays & stays[:, None]
-    n_lost = lost.sum(axis=1)
+    lists = _Lists.of(before, after, earlier, query)
+    bounds, n_lost, fresh = lists.bounds, lists.n_lost, lists.answered(1)
     changed = (bounds[0] != bounds[1]).any(axis=1) | (n_lost > 0)
-    fresh, withdrawn = (
-        {pair for pair in one if one[pair] - other.get(pair, set())}
-        for one, other in permutations(heard[::-1])
-    )
     if not changed.any() and not fresh:
         return []
-    moved = stays & ~np.isclose(value[0], value[1], rtol=1e-6, atol=0)
-    item_id = np.concatenate([after._ids[now], before._ids[old[gone]]])
-    names = [f"item {name}" if after.item_id is None else name for name in item_id]
+    names = [*lists.item_id]
+    if after.item_id is None:
+        names = [f"item {name}" for name in names]
+    (start, place), (then, now) = bounds[:, :, 2], lists.gain
+    rise, stays, moved = now - then, lists.stays, lists.moved
     pairs, most = _carriers(after, query, fresh, rise)
+    # What each item changed because of by itself: answers about it, and its data.
     own: list[list[str]] = [[] for _ in names]
     for i in sorted({i for pair in pairs for i in pair[:2]}):
         own[i].append(_answer(i, pairs[most[i]], names))
     for i in np.flatnonzero(moved):
         own[i].append("its data changed")
-    for i, j in sorted(chain(*map(permutations, withdrawn - fresh))):
+    for i, j in sorted(chain(*map(permutations, lists.answered(0) - fresh))):
         own[i].append(f"an answer about {names[j]} and it no longer counts")
     order = np.argsort(-np.abs(rise), kind="stable")
     touched = order[[bool(own[i]) or not stays[i] for i in order]]
     ways = [_way(*each) for each in bounds[:, :, 2].T.tolist()]
-    texts = [""] * len(at)
+    texts = [""] * len(names)
     for i in np.flatnonzero(changed).tolist():
         j = _culprit(i, bounds[:, :, 2], touched)
         text = "answers count for more or less than before"
         # Who gained fell only because another passed it, and the other way round.
         if own[i] and ((place[i] - start[i]) * rise[i] <= 0 or j < 0) and stays[i]:
-            first = before._posterior(earlier).grade_proba[rows == i][0]
+            first = before._posterior(earlier).grade_proba[lists.old[i]]
             text = "; ".join(own[i])
             text += _grades(first, after._posterior(query).grade_proba[i])
         elif j >= 0:
@@ -170,9 +225,10 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
         texts[i] += f"; orders reopened: {n_lost[i]}" * bool(n_lost[i])
     _add_disputes(texts, pairs, names)
     shown = np.lexsort((start, place, place == 0))
-    qid = after.items.queries.values[[query] * len(at)]
+    qid = after.items.queries.values[[query] * len(names)]
     columns = [column[shown] for kind in (2, 0, 1) for column in bounds[:, :, kind]]
-    return [qid, item_id[shown], *columns, np.array(texts, dtype=object)[shown]]
+    because = np.array(texts, dtype=object)
+    return [qid, lists.item_id[shown], *columns, because[shown]]
 
 
 def _heard(
