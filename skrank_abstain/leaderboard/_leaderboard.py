@@ -441,7 +441,9 @@ class Leaderboard(Saved, BaseEstimator):
             further votes or queries, of the whole board and of the same kind, with
             which the order is sure with a probability of one half: 0 if it is sure,
             infinite if it is more than 99 times those that there are: a difference
-            that takes so many is smaller than most that equal items show.
+            that takes so many is smaller than most that equal items show. With
+            ``cluster`` they come from new voters; those of the same ones decide far
+            less.
             ``first`` is the largest number that an order of the leader needs.
 
         Notes

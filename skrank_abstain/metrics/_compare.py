@@ -188,8 +188,11 @@ default=None
     if not len(first):
         raise ValueError("a and b must decide at least one pair, got none.")
     share = min(first.coverage, second.coverage)
-    if coverage is not None or share == 0:
+    if coverage is not None:
         share = check_fraction(coverage, "coverage", include_one=True)
+    elif share == 0:
+        name = "b" if first.coverage else "a"
+        raise ValueError(f"coverage must be given, since {name} accepts no pair.")
     n_items = None if first.place is None else first.place.size
     codes, queries = encode_qid(first.qid, len(first), unit="pair")
     curves = []

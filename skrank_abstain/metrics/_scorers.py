@@ -198,7 +198,7 @@ def coverage_at_risk(max_risk: float) -> RankerScorer:
     ----------
     max_risk : float
         Largest mean loss of the accepted pairs, from 0 to the largest loss. Above it
-        scoring, and a search, ends in a ValueError.
+        scoring raises a ValueError, and a search ends with its text.
 
     See Also
     --------
@@ -231,8 +231,8 @@ def selective_utility(cost: float) -> RankerScorer:
     ----------
     cost : float
         Price of one abstention in units of the ranker's loss, from 0 to the largest.
-        Above it scoring, and a search, ends in a ValueError. Deciding a pair pays if
-        its expected loss is lower.
+        Above it scoring raises a ValueError, and a search ends with its text. Deciding
+        a pair pays if its expected loss is lower.
 
     Notes
     -----

@@ -182,7 +182,8 @@ def warnings_of_groups(data: ReportData) -> list[str]:
             "WRONG ORDERS FALL MORE ON ONE GROUP: of the decided pairs that differ, "
             f"{most} are in the wrong order {here}, and {least} {there}, "
             f"{ALIKE['queries']} ({more} and {less}, {ALIKE['pairs']}). The difference "
-            f"is {gap:.3g} points (99 % interval {low:.3g} to {min(high, 100):.3g})"
+            f"is {gap:.3g} points (99 % interval {low:.3g} to {min(high, 100):.3g}). "
+            "Look at the pairs: they may be closer there"
         )
     return found
 

@@ -396,8 +396,11 @@ def _by_better(data: ReportData) -> Section:
     note = (
         "Pairs of two groups that truly differ, by the group of the better item. The "
         "discordance is the share of the decided ones in which the better item is put "
-        f"below. {_ABOUT_SHARES.format('')} Those of the differences are 99 % "
-        "intervals, for all of them at once."
+        "below. Each query counting alike: draw a query, then one of its pairs of this "
+        f"row. {_ABOUT_SHARES.format('')} Those of the differences are 99 % intervals, "
+        "for all differences of a column at once. A ranker that treats both groups "
+        "alike shows a difference, too, if the better items of one lie closer to the "
+        "others."
     )
     columns = ["coverage", *(f"discordance, {alike}" for alike in ALIKE.values())]
     title = "By the group of the better item"

@@ -204,14 +204,19 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
         own[i].append(_answer(i, pairs[most[i]], names))
     for i in np.flatnonzero(moved):
         own[i].append("its data changed")
+    gone: dict[int, list[int]] = {}
     for i, j in sorted(chain(*map(permutations, lists.answered(0) - fresh))):
-        own[i].append(f"an answer about {names[j]} and it no longer counts")
+        gone.setdefault(i, []).append(j)
+    for i, others in gone.items():
+        what = f"an answer about {names[others[0]]} and it no longer counts"
+        many = f"answers about it and {len(others)} others no longer count"
+        own[i].append(what if len(others) == 1 else many)
     order = np.argsort(-np.abs(rise), kind="stable")
     touched = order[[bool(own[i]) or not stays[i] for i in order]]
     ways = [_way(*each) for each in bounds[:, :, 2].T.tolist()]
     texts = [""] * len(names)
     for i in np.flatnonzero(changed).tolist():
-        j = _culprit(i, bounds[:, :, 2], touched)
+        j, n_more = _culprit(i, bounds[:, :, 2], touched)
         text = "answers count for more or less than before"
         # Who gained fell only because another passed it, and the other way round.
         if own[i] and ((place[i] - start[i]) * rise[i] <= 0 or j < 0) and stays[i]:
@@ -221,6 +226,7 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
         elif j >= 0:
             of_data = "its data changed, " if moved[j] else ""
             text = f"because of {names[j]} ({of_data}{ways[j]})"
+            text += f" and {n_more} more" * bool(n_more)
         texts[i] = f"{ways[i]}: {text}" if stays[i] else ways[i]
         texts[i] += f"; orders reopened: {n_lost[i]}" * bool(n_lost[i])
     _add_disputes(texts, pairs, names)
@@ -271,8 +277,8 @@ def _carriers(
     return pairs, np.argmax(carried, axis=0) if pairs else ()
 
 
-def _culprit(i: int, places: IntArray, touched: IntArray) -> int:
-    """Return which other item one changed because of; -1 for none.
+def _culprit(i: int, places: IntArray, touched: IntArray) -> tuple[int, int]:
+    """Return which other item one changed because of, or -1, and how many like it.
 
     The first of those that passed it the way that it moved, or else the first.
     """
@@ -284,7 +290,8 @@ def _culprit(i: int, places: IntArray, touched: IntArray) -> int:
         passed = np.abs(passed)
     elif places[0, i] < places[1, i]:
         passed = -passed
-    return int(others[passed.argmax()]) if others.size else -1
+    found = int(others[passed.argmax()]) if others.size else -1
+    return found, max(int((passed > 0).sum()) - 1, 0)
 
 
 def _add_disputes(texts: list[str], pairs: list[Any], names: list[str]) -> None:

@@ -217,7 +217,8 @@ def sentence(more, less, where, gap):
         "WRONG ORDERS FALL MORE ON ONE GROUP: of the decided pairs that differ, "
         f"{shares[0]} are in the wrong order {where[0]}, and {shares[1]} {where[1]}, "
         f"each query counting alike ({shares[2]} and {shares[3]}, each pair counting "
-        f"alike). The difference is {value} points (99 % interval {low} to {high})"
+        f"alike). The difference is {value} points (99 % interval {low} to {high}). "
+        "Look at the pairs: they may be closer there"
     )
 
 
