@@ -44,7 +44,7 @@ _GRID = np.linspace(0.01, 1.0, 100)
 _Y_LABELS = {
     "risk": "selective risk\n(mean {loss} loss,\nlower is better)",
     "accuracy": "accuracy\n(right labels of decided\npairs, higher is better)",
-    "discordance": "discordance\n(wrong orders of unlike\npairs, tie half: lower best)",
+    "discordance": "discordance\n(wrong orders of unlike\npairs, lower is better)",
 }
 
 
