@@ -136,9 +136,11 @@ def test_totals_say_what_they_hold(data):
     assert (totals.answered_order.sum(), totals.answered_tie.sum()) == (orders, ties)
     some = ranker.at_coverage(0.5).evaluate(X, y, qid=qid)
     decided, n_wrong = some.accepted.sum(), some.misranked.sum()
+    n_queries = sum(np.sum(qid == query) > 1 for query in np.unique(qid))
+    assert 0 < n_queries < np.unique(qid).size
     assert repr(some) == (
-        f"PairTotals({n_pairs:g} pairs of 50 queries, weights included: {decided:g} "
-        f"decided, {n_pairs - decided:g} open; of "
+        f"PairTotals({n_pairs:g} pairs of {n_queries} queries, weights included: "
+        f"{decided:g} decided, {n_pairs - decided:g} open; of "
         f"{decided - some.accepted_tied.sum():g} decided pairs that differ {n_wrong:g} "
         "are in the wrong order and 0 called a tie)"
     )
