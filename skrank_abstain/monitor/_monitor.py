@@ -231,7 +231,7 @@ class Monitor:
             seed=int(check_random_state(random_state).randint(2**31 - 1)),
             highest=float(known.engine.highest),
             counts=np.array([np.bincount(k, minlength=_N_LEVELS) for k in levels]),
-            logs=START,
+            logs=START.copy(),
         )
 
     def __repr__(self) -> str:

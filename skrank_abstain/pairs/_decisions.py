@@ -254,10 +254,8 @@ class PairDecisions(Table):
         0.5
         """
         check_consistent_length(self.left, accepted, risk)
-        accepted, risk = (
-            np.asarray(accepted, bool),
-            check_numbers(risk, "risk", unit="pair"),
-        )
+        accepted = np.asarray(accepted, bool)
+        risk = check_numbers(risk, "risk", unit="pair")
         if 0 < accepted.sum() < accepted.size:
             taken, others = np.median(risk[accepted]), np.median(risk[~accepted])
             if taken > others:

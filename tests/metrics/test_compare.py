@@ -304,6 +304,14 @@ def test_decisions_take_the_loss_of_the_ranker_beside_them(a, new):
     assert compare(pairs, pairs, y=new.target, loss="zero_one").loss == "zero_one"
 
 
+def test_where_one_accepts_nothing_the_coverage_must_be_given(a, new):
+    pairs = pairs_of(a, new)
+    none = pairs.accepting(np.zeros(len(pairs), bool), pairs.risk)
+    with pytest.raises(ValueError, match="coverage must be given, since b accepts no"):
+        compare(a, none, **items(new))
+    assert compare(a, none, **items(new), coverage=0.5).discordance.difference == 0
+
+
 def test_other_pairs_are_refused(a, b, new):
     one, two = (pairs_of(each, new) for each in (a, b))
     for wrong in (two.take(slice(1, None)), two.take(slice(None, None, -1))):

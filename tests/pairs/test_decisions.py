@@ -97,6 +97,8 @@ def test_pairs_accepted_by_another_rule_say_nothing_of_the_ranker():
         ValueError, match=r"median of 0\.75 there and of 0\.1 .*minus a"
     ):
         own.accepting(confidence > 0.5, confidence)
+    with pytest.raises(ValueError, match="risk must"):
+        own.accepting(confidence > 0.5, [0.1, np.nan, 0.2])
 
 
 def test_near_pairs_are_deferred_first_where_there_is_no_risk():
