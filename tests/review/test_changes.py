@@ -288,6 +288,16 @@ def test_items_that_came_and_went():
     assert because(added)[FIRST[7]] == f"7 to 8: because of {new} (new on the list)"
 
 
+def test_several_that_left_or_came_are_counted():
+    gone = FIRST[:3]
+    fewer = reviewed([k for k in range(12) if NAMES[k] not in gone])
+    last = FIRST[11]
+    told = because(fewer.changes(MORNING))[last]
+    assert told == f"12 to 9: because of {gone[0]} (left the list) and 2 more"
+    told = because(MORNING.changes(fewer))[last]
+    assert told == f"9 to 12: because of {gone[0]} (new on the list) and 2 more"
+
+
 def test_tomorrows_list_is_matched_by_name():
     today = reviewed(qid="2026-11-25")
     kept = [k for k in range(12) if NAMES[k] != FIRST[0]]
@@ -308,6 +318,9 @@ def test_an_answer_that_was_taken_back_is_a_reason():
     told = because(evening.changes(morning))
     assert f": an answer about {other} and it no longer counts; P(top " in told[one]
     assert f": an answer about {one} and it no longer counts; P(top " in told[other]
+    morning = reviewed(said=[answer(one, other), answer(one, FIRST[1])])
+    told = because(reviewed().changes(morning))
+    assert ": answers about it and 2 others no longer count; P(top " in told[one]
 
 
 def test_answers_may_count_for_less_than_before():
