@@ -335,12 +335,13 @@ class RuleThreshold(ModelWrapper):
         if self._answers_ties:
             self._calibration.warn_of_ties(self._region)
         if isinstance(rule, selection.Coverage):
-            warn_of_excess(
-                *("pairs", self.coverage_, rule.coverage, self.n_pairs_),
+            why = (
                 "many pairs have the same risk, as pairs of a few distinct scores do, "
                 "and are accepted together. Use scores that differ, or "
-                "boundary='randomize', which accepts some of them at random.",
+                "boundary='randomize', which accepts some of them at random."
             )
+            reached, n_pairs = self.coverage_, self.n_pairs_
+            warn_of_excess("pairs", reached, rule.coverage, n_pairs, why)
         self._warn_of_few(rule)
         if self.verbose:
             print(  # noqa: T201

@@ -155,10 +155,9 @@ class ReportData:
     @cached_property
     def by_group(self) -> list[tuple[str, PairTotals]]:
         """Name and sums of each group, or of each two groups of items."""
-        groups = self.groups
-        found = (
-            selection.totals_by_group(self.items, groups, self._add) if groups else {}
-        )
+        if self.groups is None:
+            return []
+        found = selection.totals_by_group(self.items, self.groups, self._add)
         return [(one_line(name), part) for name, part in found.items()]
 
     @cached_property

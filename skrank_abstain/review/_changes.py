@@ -50,8 +50,9 @@ class Changes(Table):
         how P(top n grades), to have one of the n best grades, changed, for the n where
         it changed most; and counts the orders with it that were decided before and are
         open now, or turned around. Any other item, and one that moved against its own
-        gain, changed because of another: which passed it, or changed most. Where there
-        is none, answers count for more or less than before, as where answers of other
+        gain, changed because of another: which passed it, or changed most; of several
+        that passed it the first is named, and the others are counted. Where there is
+        none, answers count for more or less than before, as where answers of other
         queries say more of a reviewer. A sentence about an item of a newly answered
         pair that people disagree about, if answers about other pairs decide it, too.
 
