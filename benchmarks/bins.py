@@ -22,9 +22,8 @@ from xgboost import XGBRanker
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import load_letor, make_ranking
-from skrank_abstain.multilabel import ScoreColumn
 from skrank_abstain.pairs import PairDecisions, group_queries, pair_labels
-from skrank_abstain.scorers import fit_ranker
+from skrank_abstain.scorers import ScoreColumn, fit_ranker
 
 #: Calibration queries, items of each, target coverage.
 QUERIES, N_ITEMS, COVERAGE = (3, 6, 12, 25, 100), 8, 0.8

@@ -32,11 +32,7 @@ from skrank_abstain.multilabel._ranker import (
     LinearMultilabelRanker,
     ThresholdDecompositionRanker,
 )
-from skrank_abstain.multilabel._selective import (
-    ScoreColumn,
-    SelectiveMultilabelRanker,
-    to_items,
-)
+from skrank_abstain.multilabel._selective import SelectiveMultilabelRanker, to_items
 
 __all__ = [
     "SelectiveMultilabelRanker",
@@ -44,7 +40,6 @@ __all__ = [
     "ThresholdDecompositionRanker",
     "OnlineMultilabelRanker",
     "to_items",
-    "ScoreColumn",
     "label_ranks",
     "multilabel_loss",
     "multilabel_sample_losses",

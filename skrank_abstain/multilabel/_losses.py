@@ -374,7 +374,7 @@ def label_ranks(y_score: ArrayLike) -> IntArray:
     Raises
     ------
     ValueError
-        If ``y_score`` is not a non-empty matrix of finite numbers.
+        If ``y_score`` is not a matrix of finite numbers.
 
     See Also
     --------
@@ -391,7 +391,7 @@ def label_ranks(y_score: ArrayLike) -> IntArray:
     array([[3, 1, 2],
            [1, 3, 2]])
     """
-    scores = check_label_matrix(y_score, "y_score")
+    scores = check_label_matrix(y_score, "y_score", allow_empty=True)
     return np.asarray(rankdata(-scores, method="ordinal", axis=1), dtype=np.int64)
 
 
@@ -441,11 +441,12 @@ def losses_of_known(
 
 
 def check_label_matrix(
-    values: Any, name: str, shape: Any = (None, None), *, allow_nan: bool = False
+    values: Any, name: str, shape: Any = (None, None), **allowed: bool
 ) -> FloatArray:
     """Return one finite float64 per sample and label.
 
-    ``shape`` is what the shape has to be, None for any number of samples or labels.
+    ``shape`` is what the shape has to be, None for any number of samples or labels;
+    ``allow_nan`` and ``allow_empty`` are as in `check_finite`.
     """
     refuse_lazy(values, name)
     tags = " MultiLabelBinarizer makes it of lists of names." if name[:1] == "y" else ""
@@ -453,7 +454,7 @@ def check_label_matrix(
         values.toarray() if issparse(values) else values,
         name,
         ("n_samples", "n_labels"),
-        allow_nan=allow_nan,
+        **allowed,
         remedy=f" It has one column for each label, higher is better.{tags}",
     )
     for axis, what in enumerate(("samples", "labels")):

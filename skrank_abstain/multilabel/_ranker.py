@@ -15,7 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV
 from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import (
+    _num_samples,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Saved, all_or_nothing
@@ -208,6 +213,8 @@ def label_scores(
     expected class is the score), otherwise from ``decision_function``, otherwise from
     ``predict`` of an estimator that is not a classifier.
     """
+    if not _num_samples(X):  # models refuse X without rows
+        return np.empty((0, n_labels))
     model = last_step(estimator)
     # Probabilities first: they place labels that never, or always, occurred.
     is_constant = any(map(_has_constant, (model, *getattr(model, "estimators_", ()))))

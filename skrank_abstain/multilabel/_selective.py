@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -21,6 +21,7 @@ from skrank_abstain.metrics import correctness_completeness_score
 from skrank_abstain.multilabel import _losses, _ranker
 from skrank_abstain.pairs import PairDecisions, Ranking, check_item_id, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
+from skrank_abstain.scorers import ScoreColumn
 from skrank_abstain.selection import PairTotals, Price
 
 
@@ -33,7 +34,7 @@ class LabelItems(NamedTuple):
     item_id: NDArray[Any]
 
 
-def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
+def to_items(scores: ArrayLike, *, y: Any = None) -> LabelItems:
     """Turn the scores of the labels of samples into items of queries.
 
     A sample is a query and its labels are the items, so that selective rankers, tie
@@ -65,7 +66,7 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
 
     See Also
     --------
-    ScoreColumn : The ranker of such items.
+    skrank_abstain.scorers.ScoreColumn : The ranker of such items.
     SelectiveMultilabelRanker : All of it in one estimator.
 
     Notes
@@ -75,7 +76,7 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     Examples
     --------
     >>> from skrank_abstain.multilabel import to_items
-    >>> items = to_items([[0.9, 0.2], [0.4, 0.6]], [[1, 0], [0, 1]])
+    >>> items = to_items([[0.9, 0.2], [0.4, 0.6]], y=[[1, 0], [0, 1]])
     >>> items.X
     array([[0.9, 0. ],
            [0.2, 1. ],
@@ -93,7 +94,7 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
 
 def _items_of(scores: Any, y: Any, names: Any, frame: Any) -> LabelItems:
     """Return items with names of the labels; the index of a frame names samples."""
-    matrix = _losses.check_label_matrix(scores, "scores")
+    matrix = _losses.check_label_matrix(scores, "scores", allow_empty=True)
     sample, label = np.indices(matrix.shape).reshape(2, -1)
     item_id = _name_labels(names or range(matrix.shape[1]), matrix.shape[1])[label]
     index: Any = frame.index if hasattr(frame, "iloc") else None
@@ -113,55 +114,6 @@ def _items_of(scores: Any, y: Any, names: Any, frame: Any) -> LabelItems:
 def _name_labels(names: Any, n_labels: int) -> NDArray[Any]:
     # All samples have the same labels, so checking one is enough.
     return cast("NDArray[Any]", check_item_id(names, group_queries(None, n_labels)))
-
-
-class ScoreColumn(BaseEstimator):
-    """Ranker of items whose first column is their score.
-
-    There is nothing to fit: it goes into `BALToR` and its relatives together with
-    the items of `to_items`.
-
-    See Also
-    --------
-    to_items : Makes the items.
-
-    Examples
-    --------
-    >>> from skrank_abstain.multilabel import ScoreColumn
-    >>> ScoreColumn().predict([[0.9, 0.0], [0.2, 1.0]])
-    array([0.9, 0.2])
-    """
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Do nothing.
-
-        Parameters
-        ----------
-        X, y : object
-            Ignored.
-
-        Returns
-        -------
-        self : object
-        """
-        return self
-
-    def predict(self, X: ArrayLike) -> FloatArray:
-        """Return the first column.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_columns)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-        """
-        return np.asarray(X, dtype=np.float64)[:, 0]
-
-    # Rankers around it then use all samples for calibration.
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
 
 def _train(model: Any, X: Any, labels: Any) -> Any:
@@ -379,7 +331,7 @@ default="misranking"
         hashes = intake.hash_rows(X)
         self._fit_rows = intake.find_repeats(hashes, samples, rows, relevance, folds)
         intake.warn_of_repeats(self._fit_rows, unit="sample")
-        items = to_items(scores, relevance[rows])
+        items = to_items(scores, y=relevance[rows])
         # It gets the scores as a column and never sees X.
         budget = BALToR(
             None, coverage=self.coverage, coverage_guarantee=self.coverage_guarantee

@@ -11,6 +11,7 @@ from skrank_abstain.scorers._context import numeric_columns, query_context
 from skrank_abstain.scorers._ensemble import RankerEnsemble
 from skrank_abstain.scorers._fit import fit_ranker, named_step
 from skrank_abstain.scorers._models import (
+    ScoreColumn,
     check_queries,
     class_proba,
     clone_parameters,
@@ -32,6 +33,7 @@ from skrank_abstain.scorers._models import (
 
 __all__ = [
     "RankerEnsemble",
+    "ScoreColumn",
     "load_model",
     "fit_ranker",
     "score_items",

@@ -15,12 +15,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from scipy.stats import multinomial
-from sklearn.base import _clone_parametrized
+from sklearn.base import BaseEstimator, _clone_parametrized
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
@@ -45,6 +46,55 @@ Estimator = TypeVar("Estimator")
 _METHODS = ("decision_function", "predict_proba", "predict")
 #: With a higher probability of leaves of equal sizes by chance nothing is said.
 _BY_CHANCE = 0.01
+
+
+class ScoreColumn(BaseEstimator):
+    """Ranker for scores that you have: the first column of X. There is nothing to fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.scorers import ScoreColumn
+    >>> known = make_ranking(n_queries=60, random_state=0)
+    >>> scores = known.data[:, 0]  # from your engine
+    >>> ranker = BALToR(ScoreColumn(), random_state=0)
+    >>> ranker = ranker.fit(scores[:, None], known.target, qid=known.qid)
+    >>> ranker.predict([[0.9], [0.2]])
+    array([0.9, 0.2])
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Do nothing.
+
+        Parameters
+        ----------
+        X, y : object
+            Ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        return self
+
+    def predict(self, X: ArrayLike) -> FloatArray:
+        """Return the first column.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_columns)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_items,), float64
+        """
+        return np.asarray(X, dtype=np.float64)[:, 0]
+
+    # Rankers around it then use all rows for calibration.
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
 
 
 class FrozenModel:
@@ -195,7 +245,8 @@ def resolve_model(model: Any) -> Any:
     if not any(hasattr(unwrap(model), method) for method in _METHODS):
         raise TypeError(
             "estimator must have one of decision_function, predict_proba and predict, "
-            f"got {shown(model)}, which has none; pass a model or the path of its file."
+            f"got {shown(model)}, which has none; pass a model, the path of its file, "
+            "or scorers.ScoreColumn() with scores that you have as X."
         )
     return model
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import skrank_abstain
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.multilabel import ScoreColumn
+from skrank_abstain.scorers import ScoreColumn
 
 RANKERS = [
     BALToR(ScoreColumn(), tie_model="bradley_terry", random_state=0),

@@ -42,7 +42,6 @@ from skrank_abstain.metrics import (
 from skrank_abstain.multilabel import (
     LinearMultilabelRanker,
     OnlineMultilabelRanker,
-    ScoreColumn,
     SelectiveMultilabelRanker,
     ThresholdDecompositionRanker,
     multilabel_loss,
@@ -52,6 +51,7 @@ from skrank_abstain.multilabel._ranker import (
     pairwise_logistic_objective,
     warn_of_another_order,
 )
+from skrank_abstain.scorers import ScoreColumn
 
 NAMES = ["sport", "art", "law", "war", "food"]
 MOVED = ["war", "sport", "food", "law", "art"]
@@ -563,7 +563,7 @@ def test_unknown_labels_calibrate_nothing(partly):
     X, y = partly
     linear = LinearMultilabelRanker(alpha=0.1).fit(X[:200], y[:200])
     ranker = SelectiveMultilabelRanker(linear).fit(X[200:], y[200:])
-    items = to_items(linear.decision_function(X[200:]), y[200:])
+    items = to_items(linear.decision_function(X[200:]), y=y[200:])
     assert items.y.size == y[200:].notna().to_numpy().sum()
     by_hand = BALToR(ScoreColumn()).fit(items.X, items.y, qid=items.qid)
     assert ranker.threshold_ == by_hand.threshold_
@@ -635,14 +635,17 @@ def test_rankers_with_labels_in_other_orders_are_compared_by_name(data):
 def test_frames_of_scores_and_relevance_stand_in_one_order(data, selective):
     y = data[1][350:].set_axis([f"s{k}" for k in range(150)])
     scores = pd.DataFrame(selective.predict(data[0][350:]), y.index, NAMES)
-    items = to_items(scores, y)
+    items = to_items(scores, y=y)
     assert items.qid.tolist() == np.repeat(y.index, 5).tolist()
     assert items.item_id.tolist() == NAMES * 150
-    assert to_items(scores.to_numpy(), y).item_id.tolist() == NAMES * 150
+    assert to_items(scores.to_numpy(), y=y).item_id.tolist() == NAMES * 150
     assert to_items(scores.to_numpy()).item_id.tolist() == [0, 1, 2, 3, 4] * 150
     twice = scores.set_axis(["s0", *y.index[:-1]])
     assert to_items(twice).qid.tolist() == np.repeat(range(150), 5).tolist()
-    for call in (to_items, lambda p, y: multilabel_loss(y, p, p=3)):
+    for call in (
+        lambda p, y: to_items(p, y=y),
+        lambda p, y: multilabel_loss(y, p, p=3),
+    ):
         with pytest.raises(ValueError, match=r"must have the columns of .* in their o"):
             call(scores, y[MOVED])
         with pytest.raises(ValueError, match="must have its rows in the order of"):

@@ -23,13 +23,13 @@ from skrank_abstain import BALToR, RiskControlledRanker
 from skrank_abstain.displays import RiskCoverageDisplay
 from skrank_abstain.multilabel import (
     LinearMultilabelRanker,
-    ScoreColumn,
     SelectiveMultilabelRanker,
     ThresholdDecompositionRanker,
     label_ranks,
     to_items,
 )
 from skrank_abstain.multilabel._ranker import label_scores
+from skrank_abstain.scorers import ScoreColumn
 
 pytestmark = pytest.mark.filterwarnings("ignore:Liblinear:UserWarning")
 
@@ -55,7 +55,7 @@ def parts(items):
 
 def test_items_hold_scores_labels_and_samples():
     scores, y = np.arange(6.0).reshape(2, 3), np.array([[0, 1, 2], [2, 1, 0]])
-    items = to_items(scores, y)
+    items = to_items(scores, y=y)
     for sample in range(2):
         for label in range(3):
             row = 3 * sample + label
@@ -63,7 +63,7 @@ def test_items_hold_scores_labels_and_samples():
             assert (items.y[row], items.qid[row]) == (y[sample, label], sample)
     assert to_items(scores).y is None
     with pytest.raises(ValueError, match="y must have 3 labels"):
-        to_items(scores, [[1], [0]])
+        to_items(scores, y=[[1], [0]])
 
 
 def test_it_is_baltor_on_the_items(data, ranker):
@@ -71,7 +71,7 @@ def test_it_is_baltor_on_the_items(data, ranker):
     by_hand = BALToR(ScoreColumn(), tie_model="graded_relevance", random_state=0)
     fitted = ranker.estimator_
     whole = SelectiveMultilabelRanker(fitted).fit(X, y)
-    items = to_items(fitted.decision_function(X), y)
+    items = to_items(fitted.decision_function(X), y=y)
     by_hand.fit(items.X, items.y, qid=items.qid)
     mine, theirs = whole.predict_pairs(X), by_hand.predict_pairs(items.X, qid=items.qid)
     for name in ("left", "right", "qid", "label", "accepted", "risk", "proba"):
@@ -270,7 +270,7 @@ def test_a_bound_on_wrong_orders_of_labels_is_rarely_broken():
             )
             model = LinearMultilabelRanker(alpha=0.01).fit(X[:200], y[:200])
             items, new = (
-                parts(to_items(model.predict(X[rows]), y[rows]))
+                parts(to_items(model.predict(X[rows]), y=y[rows]))
                 for rows in (slice(200, 400), slice(400, None))
             )
             ranker = RiskControlledRanker(
