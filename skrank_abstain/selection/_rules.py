@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from skrank_abstain import concentration
-from skrank_abstain._kernels import FloatArray
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
     check_choice,
@@ -17,6 +17,7 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_quantile,
     check_real,
+    listed,
     name_of_loss,
     shown,
 )
@@ -25,6 +26,7 @@ from skrank_abstain.selection._calibration import (
     FEWEST_QUERIES,
     Bound,
     Calibration,
+    Groups,
     Rule,
     RuleText,
     check_largest_query,
@@ -399,15 +401,20 @@ class CertifiedRisk(Rule):
         thresholds, tuned, rest = calibration.loss_tables(margin_of, most)
         # Betting goes through the queries one by one, so their order must be random.
         order = np.random.default_rng(calibration.seed).permutation(rest[0].shape[0])
-        groups = calibration.groups
-        found = concentration.certify_risk(
-            rest[0][order],
-            rest[1][order],
-            concentration.choose_start(*tuned, max_risk=max_risk),
-            max_risk=max_risk,
-            delta=self.delta,
-            groups=None if groups is None else groups.code[order],
-        )
+        groups = calibration.groups or Groups.one(order.size)
+        start = concentration.choose_start(*tuned, max_risk=max_risk)
+
+        def certify(some: IntArray) -> int | None:
+            return concentration.certify_risk(
+                rest[0][some],
+                rest[1][some],
+                start,
+                max_risk=max_risk,
+                delta=self.delta,
+                groups=groups.code[some],
+            )
+
+        found = certify(order)
         if found is not None:
             return calibration.engine.below(float(thresholds[found]), margin_of)
         some, on, besides = order, f"{order.size} queries", ""
@@ -426,6 +433,11 @@ class CertifiedRisk(Rule):
         hint = concentration.advise_on_certification(
             max_risk, self.delta, counts, tuned, besides=besides
         )
+        if groups.names != [None]:
+            codes = groups.code[order]
+            alone = {k: certify(order[codes == k]) for k in np.unique(codes).tolist()}
+            failed = [groups.names[k] for k, last in alone.items() if last is None]
+            hint = f"It failed in these groups: {listed(failed)}. {hint}"
         warn_user(
             f"No threshold could be certified for max_risk={self.max_risk:g} at "
             f"delta={self.delta:g} on {on}: every pair is abstained on. {hint}"
@@ -515,6 +527,8 @@ class CertifiedRisk(Rule):
             f"of the {calibration.items.n_queries} certification queries{where}, each "
             f"{alike} counting alike. Of all calibrations on such draws of queries, at "
             f"most {100 * self.delta:g} % end in a promise that fails.{tested}"
+            "\n- calibrations that certify nothing are counted, too: among those that "
+            "certify something, a larger share may fail"
             f"\n- on the certification queries the {what} was {by_query:.4f}, each "
             f"query counting alike, and {by_pair:.4f}, each pair counting alike",
             Bound(what, float(self.max_risk), self.weighting, blind),

@@ -13,6 +13,8 @@ from estimators.risk_controlled.certifying import (
 )
 from sklearn.base import clone
 
+from skrank_abstain import RiskControlledRanker
+
 pytestmark = pytest.mark.filterwarnings("ignore:max_risk=.* promises next to nothing")
 
 
@@ -83,6 +85,17 @@ class TestGroups:
         assert min(each) < certified_by_hand(accepted, errors, start, bound, 0.3)
         assert both.threshold_ == both._calibration.loss_tables().thresholds[min(each)]
 
+    def test_the_groups_that_fail_are_named(self, model, data, groups):
+        X, y, qid = data
+        anything = np.random.default_rng(0).permutation(y)
+        worse = np.where(groups == "south", anything, y)
+        estimator = RiskControlledRanker(model, max_risk=0.3, random_state=0)
+        with pytest.warns(UserWarning, match=r"failed in these groups: \['south'\]\. "):
+            fit(clone(estimator), (X, worse, qid), groups=groups)
+        # The others would have been certified without it.
+        north = groups == "north"
+        assert fit(estimator, (X[north], y[north], qid[north])).certified_
+
     def test_groups_stay_with_their_queries(self, model, data, spied):
         # Groups by size, so that shares of pairs tell which query a row came from.
         qid = data[2]
@@ -121,11 +134,11 @@ class TestGroups:
             assert estimator.n_group_queries_["rare"] == 3
             assert not estimator.certified_
             assert str(seen[-1].message).endswith(
-                "Even without a single error this takes 6 certification queries in "
-                "each group, and 'rare' has 3. Pass more labelled queries, since those "
-                "that train or fit a model certify nothing (a larger calibration_size "
-                "or a fitted ranker leaves more), or allow "
-                "a larger max_risk or delta."
+                "It failed in these groups: ['rare']. Even without a single error this "
+                "takes 6 certification queries in each group, and 'rare' has 3. Pass "
+                "more labelled queries, since those that train or fit a model certify "
+                "nothing (a larger calibration_size or a fitted ranker leaves more), "
+                "or allow a larger max_risk or delta."
             )
         # Also if the ranker is trained here, with calibration_size=0.25.
         for seed in range(4):
