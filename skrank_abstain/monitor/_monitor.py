@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Version of the state: raise it where a field comes, goes or changes its meaning.
-_VERSION = 3
+_VERSION = 4
 #: Number of levels of each statistic.
 _N_LEVELS = 65
-#: Queries of the last day that are kept, to see whether they come again.
-_N_MARKS = 64
+#: Queries of each day that are kept, to see whether they come again.
+_N_MARKS = 8
 #: An audit of the discordance draws up to so many pairs of a query, and fewer if those
 #: of at most this share of the calibration queries would then all be tied.
 _MOST_DRAWS, _MISSED = 20, 0.05
@@ -96,8 +96,8 @@ class Monitor:
         Days that were audited.
     asked : dict
         Questions of all queries with an open one, by query.
-    marks : tuple of int
-        Hashes of up to 64 queries of the last day.
+    marks : dict of str to list of int
+        Hashes of up to 8 queries of each day.
 
     Notes
     -----
@@ -116,7 +116,8 @@ class Monitor:
     exchangeable with the calibration queries, and each comes once: bursts of one query,
     or traffic of a few queries after calibration on many, raise an alarm though nothing
     changed. Only an audit can notice that labels changed their meaning. The state is
-    some hundred numbers for any number of queries; an update is O(n log n).
+    some hundred numbers, and ten a day, for any number of queries; an update is O(n log
+    n).
 
     References
     ----------
@@ -165,7 +166,7 @@ class Monitor:
     days: dict[str, tuple[float, float]] = field(default_factory=dict)
     audits: tuple[str, ...] = ()
     asked: dict[str, dict[str, Any]] = field(default_factory=dict)
-    marks: tuple[int, ...] = ()
+    marks: dict[str, list[int]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -317,19 +318,20 @@ class Monitor:
         -----
         UserWarning
             If this monitor was updated before with another day, which is lost; if
-            more than half of the queries of the last day come again; or if no query has
-            a pair: then the same monitor is returned.
+            more than half of the queries of an earlier day come again; or if no query
+            has a pair: then the same monitor is returned.
         """
         self._check(ranker)
         _check_day(day, self.days)
         items = ranker._scored(X, qid)
         new = _hashes_of_queries(items)
-        again = np.isin(self.marks, new).mean() if self.marks else 0.0
-        if again > 0.5:
+        again = {old: np.isin(known, new).mean() for old, known in self.marks.items()}
+        old = max(again, key=again.__getitem__, default="")
+        if again.get(old, 0) > 0.5:
             warn_user(
-                f"{again:.0%} of the queries of {[*self.days][-1]!r} come again in "
-                f"{day!r}: each must come once, or the alarm may be false. Keep the "
-                "monitor from before, and update it with new queries alone."
+                f"Most queries of {old!r} come again in {day!r}: each must come once, "
+                "or the alarm may be false. Keep the monitor from before, and update "
+                "it with new queries alone."
             )
         levels = _levels(ranker, replace(items, y=np.zeros(items.value.size)))
         if not len(levels):
@@ -355,7 +357,7 @@ class Monitor:
             since=tuple(since.tolist()),
             peaks=peaks,
             days={**self.days, day: peaks},
-            marks=tuple(new[:_N_MARKS].tolist()),
+            marks=self.marks | ({day: new[:_N_MARKS].tolist()} if new.size else {}),
         )
 
     def audit(
@@ -548,7 +550,7 @@ class Monitor:
                 "bets": Bets._make(plain["bets"]),
                 "days": {day: tuple(peaks) for day, peaks in plain["days"].items()},
             }
-            for name in ("since", "judged", "peaks", "audits", "marks"):
+            for name in ("since", "judged", "peaks", "audits"):
                 read[name] = tuple(plain[name])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
@@ -620,8 +622,8 @@ def _hashes_of_queries(items: Scores) -> Any:
     queries = items.queries
     hashes: Any = hash_rows(items.value[queries.order, None].astype(np.float32))
     sums = np.add.reduceat(hashes, queries.offsets[:-1]) if hashes.size else hashes
-    # Other programs read numbers of JSON as float64.
-    found = np.unique(sums >> np.uint64(11))
+    # Half the bits will do, in half the digits.
+    found = np.unique(sums >> np.uint64(32))
     return found if found.size >= 0.95 * sums.size else found[:0]
 
 
