@@ -285,7 +285,7 @@ def load_trec(
     ValueError
         If a line is broken, a query has a document twice, or a query of the run has no
         judgement (the message names the file, the line and the problem); if a file is
-        empty or a damaged archive, or no query is left.
+        empty or a damaged archive, or no query or no judged document is left.
 
     Notes
     -----
@@ -323,7 +323,7 @@ def load_trec(
     run_file, judged = existing_file(run, "run"), None
     if qrels is not None:
         judged = _read_qrels(existing_file(qrels, "qrels"))
-    items = []
+    items, n_judged = [], 0
     for where, query, document, score in _lines(run_file, _RUN, "score", float):
         if judged is not None and query not in judged:
             if drop_unjudged:
@@ -332,12 +332,19 @@ def load_trec(
                 f"{where}: query {shown(query)} has no judgement in '{qrels}'; pass "
                 "drop_unjudged=True to leave such queries out."
             )
-        relevance = 0 if judged is None else judged[query].get(document, 0)
-        items.append((score, relevance, query, document))
+        of_query = {} if judged is None else judged[query]
+        n_judged += document in of_query
+        items.append((score, of_query.get(document, 0), query, document))
     if not items:
         left = " of a judged query" if drop_unjudged else ""
         raise ValueError(
             f"run must hold at least one item{left}, got none in '{run_file}'."
+        )
+    if judged is not None and not n_judged:
+        raise ValueError(
+            f"run must have a document that is judged, got none in '{run_file}': "
+            f"'{qrels}' does not know {shown(document)} of query {shown(query)}. Are "
+            "its documents named in another way?"
         )
     data, target, qid, item_id = map(np.array, zip(*items, strict=True))
     known = None if judged is None else target
@@ -456,6 +463,11 @@ def save_trec(
         raise ValueError(
             "qid and item_id must be left out with a ranking, which has its own: pass "
             "them to ranking()."
+        )
+    if len(ranking) and {*ranking.item_id.tolist()} == {*range(len(ranking))}:
+        raise ValueError(
+            "item_id must name the documents of a run, got the positions of rows: pass "
+            "item_id= to ranking() or here."
         )
     starts = 1 + np.flatnonzero(ranking.qid[1:] != ranking.qid[:-1])
     parts = [_falling(part) for part in np.split(ranking.score, starts)]

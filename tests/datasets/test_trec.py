@@ -46,6 +46,16 @@ def test_run_and_qrels(tmp_path):
     assert found.qid.dtype.kind == found.item_id.dtype.kind == "U"
 
 
+def test_judgements_of_other_documents_are_refused(tmp_path):
+    lines = ["a Q0 d1 1 3 tag", "b Q0 d2 1 2 tag"]
+    run, qrels = write_both(tmp_path, lines, ["a 0 doc1 1", "b 0 doc2 0"])
+    with pytest.raises(ValueError, match=r"judged, got none in .*know 'd2' of query"):
+        load_trec(run, qrels)
+    # One is enough: a pool may have missed the others.
+    run, qrels = write_both(tmp_path, lines, ["a 0 doc1 1", "b 0 d2 0"])
+    assert load_trec(run, qrels).target.tolist() == [0, 0]
+
+
 def test_a_run_alone_is_read_without_relevance(tmp_path):
     lines = ["a Q0 d 1 3 tag", "b Q0 d 1 2 tag", "a Q0 e 2 1 tag"]
     run, qrels = write_both(tmp_path, lines, ["a 0 d 1", "b 0 d 1"])
@@ -236,6 +246,10 @@ def test_a_run_goes_by_the_places_of_a_ranking(tmp_path):
     ranker = BALToR(Ridge(), random_state=0).fit(data.data, data.target, qid=data.qid)
     rows = slice(0, 40)
     ranking = ranker.ranking(data.data[rows], qid=data.qid[rows])
+    with pytest.raises(ValueError, match="got the positions of rows: pass item_id="):
+        save_trec(tmp_path / "a.run", ranking)
+    names = np.arange(40) + 1000
+    ranking = ranker.ranking(data.data[rows], qid=data.qid[rows], item_id=names)
     save_trec(tmp_path / "a.run", ranking, tag="ours")
     found = load_trec(tmp_path / "a.run")
     assert found.item_id.tolist() == [str(row) for row in ranking.item_id]
@@ -267,6 +281,7 @@ def test_a_run_goes_by_the_places_of_a_ranking(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"item_id": None}, "got the positions of rows: pass item_id="),
         ({"qid": None}, "qid must be texts without blanks for a run, got 'None'"),
         ({"item_id": ["a b", "c"]}, "item_id must be texts without blanks"),
         ({"item_id": ["a\n", "c"]}, "item_id must be texts without blanks"),
