@@ -20,17 +20,7 @@ from skrank_abstain._validation import (
     name_of_loss,
 )
 from skrank_abstain.concentration import ratio_interval
-from skrank_abstain.displays._display import (
-    Display,
-    check_truth,
-    draw_curve,
-    draw_reference,
-    join_label,
-    levels_of,
-    no_pairs,
-    sums_of,
-    totals_at,
-)
+from skrank_abstain.displays import _display
 from skrank_abstain.metrics import area_of_prefixes
 from skrank_abstain.review import review_curve
 from skrank_abstain.selection import RiskProfile, Tally
@@ -49,7 +39,7 @@ _Y_LABELS = {
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RiskCoverageDisplay(Display):
+class RiskCoverageDisplay(_display.Display):
     """Risk-coverage curve: how the mean loss falls as fewer pairs are decided.
 
     Make one with `from_estimator` or `from_predictions`. To compare models, ``plot``
@@ -180,11 +170,11 @@ class RiskCoverageDisplay(Display):
         ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         profile = ranker.risk_profile(X, y, qid=qid)
         if profile.risk.size == 0:
-            raise no_pairs()
+            raise _display.no_pairs()
         band = None
         if confidence is not None:
             cls.open_ranker(ranker, X, y, qid, "operating_points")
-            totals = totals_at(ranker, X, y, qid, _GRID)
+            totals = _display.totals_at(ranker, X, y, qid, _GRID)
             lost = np.stack([each.loss for each in totals], axis=1)
             accepted = np.stack([each.accepted for each in totals], axis=1)
             band = _band(lost, accepted, totals[0].pairs, confidence)
@@ -237,7 +227,7 @@ class RiskCoverageDisplay(Display):
             queries.
         """
         costs = check_loss(loss)
-        truth = check_truth(y_true)
+        truth = _display.check_truth(y_true)
         label = check_labels(y_pred, "y_pred", truth.size)
         risks = check_numbers(risk, "risk", truth.size, unit="pair")
         band = None
@@ -288,12 +278,13 @@ class RiskCoverageDisplay(Display):
         if self.aurc is not None and kind == "risk":
             facts.append(f"AURC = {self.aurc:.3f}")
         # With a point for each threshold, markers would hide the line.
-        style: Any = {"marker": "none", "label": join_label(name, ", ".join(facts))}
+        label = _display.join_label(name, ", ".join(facts))
+        style: Any = {"marker": "none", "label": label}
         drawn = f"{kind} ({self.loss})" if kind == "risk" else kind
         # The mean of the first few pairs jumps, and would stretch the axis.
         seen = self.coverage >= _GRID[0]
         curve = self.coverage[seen], self._values(kind)[seen]
-        self.line_ = draw_curve(self.ax_, *curve, style, kwargs, drawn)
+        self.line_ = _display.draw_curve(self.ax_, *curve, style, kwargs, drawn)
         self.band_: Any = None
         if self.band is not None and kind == "risk":
             style = {"color": self.line_.get_color(), "alpha": 0.18, "linewidth": 0}
@@ -315,7 +306,7 @@ class RiskCoverageDisplay(Display):
     def _draw_references(self, kind: str) -> list[Any]:
         # Abstaining at random leaves the expected value as it is.
         random = np.repeat(self._values(kind)[-1], 2)
-        lines = [draw_reference(self.ax_, [0.0, 1.0], random, "random abstention")]
+        lines = [_display.draw_reference(self.ax_, [0, 1], random, "random abstention")]
         if self.mistake_cost is None or kind != "risk":
             return lines
         wrong = self.selective_risk[-1] / self.mistake_cost
@@ -324,7 +315,7 @@ class RiskCoverageDisplay(Display):
         # The oracle accepts all right pairs before the first mistake.
         oracle = self.mistake_cost * np.maximum(coverage - (1 - wrong), 0) / coverage
         what = "oracle: mistakes abstained first"
-        return [*lines, draw_reference(self.ax_, coverage, oracle, what, "-.")]
+        return [*lines, _display.draw_reference(self.ax_, coverage, oracle, what, "-.")]
 
 
 def _profile_of(
@@ -380,10 +371,10 @@ def _tables_of_pairs(
     codes, values = encode_qid(qid, risk.size, unit="pair")
     # The table has a column for each threshold, so thresholds are at the coverages of
     # the curve: a million pairs may have a million risks.
-    level, n_levels = levels_of(risk, _GRID)
+    level, n_levels = _display.levels_of(risk, _GRID)
     # Count the pairs between two thresholds by query, then cumulate along thresholds.
     columns = np.column_stack([lost, np.ones(risk.size)])
-    sums = sums_of(columns, codes * n_levels + level, values.size * n_levels)
+    sums = _display.sums_of(columns, codes * n_levels + level, values.size * n_levels)
     loss, accepted = sums.reshape(2, values.size, n_levels).cumsum(axis=2)
     return loss, accepted, accepted[:, -1]
 
@@ -395,7 +386,7 @@ _LABELS = {
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ReviewCurveDisplay(Display):
+class ReviewCurveDisplay(_display.Display):
     """Quality of a ranking by the share of its pairs that people answer.
 
     After a steep start a few well-chosen questions pay. Draw other objectives or error
@@ -548,9 +539,9 @@ class ReviewCurveDisplay(Display):
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-        style = {"label": join_label(name)}
+        style = {"label": _display.join_label(name)}
         curve = self.share, self.value
-        self.line_ = draw_curve(self.ax_, *curve, style, kwargs, self.metric)
+        self.line_ = _display.draw_curve(self.ax_, *curve, style, kwargs, self.metric)
         self.expected_ = None
         if self.expected is not None:
             colour = self.line_.get_color()
@@ -558,7 +549,7 @@ class ReviewCurveDisplay(Display):
                 self.share, self.expected, color=colour, linestyle=":", linewidth=1.2
             )
             # The legend names all dotted lines once.
-            draw_reference(self.ax_, [], [], "as the review expects")
+            _display.draw_reference(self.ax_, [], [], "as the review expects")
         self.ax_.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         self.ax_.xaxis.set_major_formatter(PercentFormatter(1.0))
         self.ax_.set(

@@ -19,13 +19,7 @@ from skrank_abstain._validation import (
     refuse_values,
     shown,
 )
-from skrank_abstain.displays._display import (
-    GREY,
-    MARKERS,
-    PALETTE,
-    Display,
-    rows_by_query,
-)
+from skrank_abstain.displays import _display
 from skrank_abstain.pairs import check_item_id, group_queries
 
 if TYPE_CHECKING:
@@ -36,7 +30,7 @@ _MOST_NAMES = 60
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RankIntervalDisplay(Display):
+class RankIntervalDisplay(_display.Display):
     """Items of one query with the ranks that the accepted pairs leave open, best first.
 
     If the accepted orders are right, the rank of an item is on its bar; a marker shows
@@ -159,7 +153,7 @@ class RankIntervalDisplay(Display):
                 f"qid must be given after calibration on {ranker.n_queries_} queries: "
                 "qid=0 says that all rows are of one; query= picks one of several."
             )
-        queries = rows_by_query(ranker, X, qid)
+        queries = _display.rows_by_query(ranker, X, qid)
         values, rows = queries.values.tolist(), np.arange(queries.n_items)
         named: Any = check_item_id(item_id, queries)
         if query not in values and (query is not None or len(values) > 1):
@@ -259,13 +253,13 @@ class RankIntervalDisplay(Display):
         self.order_ = np.argsort(order, kind="stable")
         best, worst = self.intervals[self.order_].T
         row = np.arange(1, len(self.intervals) + 1)
-        style: dict[str, Any] = {"color": GREY, "alpha": 0.5, "linewidth": 5}
+        style: dict[str, Any] = {"color": _display.GREY, "alpha": 0.5, "linewidth": 5}
         ends = best - 0.3, worst + 0.3
         if self.confidence is not None:
             # These are error bars, and look like them.
-            style = {"color": PALETTE[3], "linewidth": 1.5}
+            style = {"color": _display.PALETTE[3], "linewidth": 1.5}
             for end in ends:
-                self.ax_.scatter(end, row, marker="|", color=PALETTE[3])
+                self.ax_.scatter(end, row, marker="|", color=_display.PALETTE[3])
         # Longer than the ranks, so that a single rank has a visible bar.
         self.bars_ = self.ax_.hlines(row, *ends, **style | kwargs)
         self.markers_ = [] if self.places is None else self._draw_markers(row)
@@ -273,7 +267,7 @@ class RankIntervalDisplay(Display):
         if top_k is not None:
             # Between two ranks, so that a bar within the top k ends before it.
             self.line_ = self.ax_.axvline(
-                top_k + 0.5, color=GREY, linestyle="--", label=f"top {top_k}"
+                top_k + 0.5, color=_display.GREY, linestyle="--", label=f"top {top_k}"
             )
         self._label_axes()
         if name is not None:
@@ -282,21 +276,25 @@ class RankIntervalDisplay(Display):
     def _draw_markers(self, row: IntArray) -> list[Any]:
         """Draw each item at its place, which is its row in the picture."""
         if self.relevance is None:
-            colour = PALETTE[0]
+            colour = _display.PALETTE[0]
             return [self.ax_.scatter(row, row, color=colour, zorder=3, label="place")]
         relevance = self.relevance[self.order_]
         grades = np.unique(relevance)
         # Too many grades for shapes: use a colour map that also works in grey.
         if grades.size > 5:
             points = self.ax_.scatter(
-                row, row, c=relevance, cmap="cividis", edgecolor=GREY, zorder=3
+                row, row, c=relevance, cmap="cividis", edgecolor=_display.GREY, zorder=3
             )
             self.figure_.colorbar(points, ax=self.ax_, label="relevance")
             return [points]
         drawn = []
         for k, grade in enumerate(grades):
             place, label = row[relevance == grade], f"relevance {grade:g}"
-            style = {"color": PALETTE[k], "marker": MARKERS[k], "label": label}
+            style = {
+                "color": _display.PALETTE[k],
+                "marker": _display.MARKERS[k],
+                "label": label,
+            }
             drawn.append(self.ax_.scatter(place, place, zorder=3, **style))
         return drawn
 

@@ -21,19 +21,7 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 from skrank_abstain.concentration import ratio_interval
-from skrank_abstain.displays._display import (
-    Display,
-    check_truth,
-    draw_curve,
-    draw_intervals,
-    draw_reference,
-    join_label,
-    levels_of,
-    one_line,
-    rows_by_query,
-    sums_of,
-    totals_at,
-)
+from skrank_abstain.displays import _display
 from skrank_abstain.metrics import coverage_score
 from skrank_abstain.pairs import pair_labels
 
@@ -47,7 +35,7 @@ _MOST_PAIRS = 1_000_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CoverageDisplay(Display):
+class CoverageDisplay(_display.Display):
     """Share of new pairs that are decided against the share that was asked for.
 
     On the diagonal, people get the planned number of pairs. This needs no labels,
@@ -155,7 +143,7 @@ class CoverageDisplay(Display):
         # Acceptance does not depend on the labels.
         unknown = np.zeros(_num_samples(X))
         # Expected numbers: a randomised boundary adds no noise to the picture.
-        totals = totals_at(ranker, X, unknown, qid, target, groups=groups)
+        totals = _display.totals_at(ranker, X, unknown, qid, target, groups=groups)
 
         def drawn(name: str, totals: list[Any], **parts: Any) -> Any:
             accepted = np.stack([each.accepted for each in totals], axis=1)
@@ -165,7 +153,7 @@ class CoverageDisplay(Display):
             return cls(target=target, coverage=share, interval=ends, name=name, **parts)
 
         parts = {
-            key: drawn(one_line(key), [each.by_group[key] for each in totals])
+            key: drawn(_display.one_line(key), [each.by_group[key] for each in totals])
             for key, part in (totals[0].by_group or {}).items()
             if part.pairs.any()
         }
@@ -215,7 +203,7 @@ class CoverageDisplay(Display):
         check_fraction(confidence, "confidence")
         # Intervals over pairs would be far too narrow (docs/guarantees.md).
         codes, _ = encode_qid(qid, masks.shape[1], unit="pair")
-        decided, pairs = sums_of(masks.T, codes).T, np.bincount(codes)[:, None]
+        decided, pairs = _display.sums_of(masks.T, codes).T, np.bincount(codes)[:, None]
         interval = _intervals(decided, pairs, confidence)
         made = cls(target=asked, coverage=coverage, interval=interval, name=name)
         return made.plot(ax, **kwargs)
@@ -224,12 +212,17 @@ class CoverageDisplay(Display):
         return 4.9
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
-        style = {"label": join_label(name), "markersize": 5}
-        self.line_ = draw_curve(self.ax_, self.target, self.coverage, style, kwargs)
+        style = {"label": _display.join_label(name), "markersize": 5}
+        curve = self.target, self.coverage
+        self.line_ = _display.draw_curve(self.ax_, *curve, style, kwargs)
         self.errorbar_ = None
         if self.interval is not None:
-            self.errorbar_ = draw_intervals(self.line_, self.interval, capsize=3)
-        self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as asked for")
+            self.errorbar_ = _display.draw_intervals(
+                self.line_, self.interval, capsize=3
+            )
+        self.diagonal_ = _display.draw_reference(
+            self.ax_, [0, 1], [0, 1], "as asked for"
+        )
         for each in (self.by_group or {}).values():
             each.plot(self.ax_)
         self.ax_.set(
@@ -241,7 +234,7 @@ class CoverageDisplay(Display):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ClassFractionDisplay(Display):
+class ClassFractionDisplay(_display.Display):
     """Share of each true outcome among accepted pairs, against coverage.
 
     Flat curves mean that abstention takes from all outcomes alike. If a curve is higher
@@ -337,7 +330,7 @@ class ClassFractionDisplay(Display):
         """
         ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         target = _targets(ranker, coverages, _FINE_COVERAGES)
-        totals = totals_at(ranker, X, y, qid, target)
+        totals = _display.totals_at(ranker, X, y, qid, target)
         # Question Q3 of [1]_ pools accepted pairs over queries. A coverage at which no
         # pair is accepted has no shares.
         some = [each for each in totals if each.accepted.any()]
@@ -389,13 +382,13 @@ class ClassFractionDisplay(Display):
         """
         asked = _FINE_COVERAGES if coverages is None else coverages
         target = check_shares(asked, "coverages")
-        truth = check_truth(y_true)
+        truth = _display.check_truth(y_true)
         risks = check_numbers(risk, "risk", truth.size, unit="pair")
         # Equal risks are accepted together: several quantiles may be one threshold.
-        level, n_levels = levels_of(risks, target)
+        level, n_levels = _display.levels_of(risks, target)
         # The last level holds the pairs above all thresholds.
         tie = (truth == 0).astype(np.float64)
-        sums = sums_of(np.column_stack([1 - tie, tie]), level, n_levels + 1)
+        sums = _display.sums_of(np.column_stack([1 - tie, tie]), level, n_levels + 1)
         counts = sums[:, :-1].cumsum(axis=1)
         accepted = counts.sum(axis=0)
         share, fraction = accepted / truth.size, counts / accepted
@@ -414,7 +407,7 @@ class ClassFractionDisplay(Display):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PairReliabilityDisplay(Display):
+class PairReliabilityDisplay(_display.Display):
     """Reliability diagram of pair probabilities, one curve per outcome.
 
     Each bin holds pairs of similar score difference and compares the mean predicted
@@ -571,7 +564,7 @@ class PairReliabilityDisplay(Display):
         """
         check_fraction(confidence, "confidence")
         check_positive_int(n_bins, "n_bins")
-        truth = check_truth(y_true)
+        truth = _display.check_truth(y_true)
         predicted = check_proba(proba, truth.size)
         signed = check_numbers(difference, "difference", truth.size, unit="pair")
         # Left and right depend on the row order. Seen from the higher-scored item, a
@@ -580,17 +573,18 @@ class PairReliabilityDisplay(Display):
         observed = _from_higher_scored(np.eye(3)[truth + 1], signed)
         # Bins of the gap, not of a probability, are the same for all three curves.
         # Their bounds are gaps of pairs, so that no bin is empty.
-        code, _ = levels_of(np.abs(signed), np.arange(1, n_bins + 1) / n_bins)
+        code, _ = _display.levels_of(np.abs(signed), np.arange(1, n_bins + 1) / n_bins)
         n_pairs = np.bincount(code)
         # A cell for each query and bin: the query is the sample, since its pairs depend
         # on each other.
         queries, values = encode_qid(qid, truth.size, unit="pair")
         cell, size = queries * n_pairs.size + code, values.size * n_pairs.size
-        sums = sums_of(np.column_stack([observed, np.ones(truth.size)]), cell, size)
+        columns = np.column_stack([observed, np.ones(truth.size)])
+        sums = _display.sums_of(columns, cell, size)
         *tables, pairs = sums.reshape(4, values.size, n_pairs.size)
         ends: Any = [_intervals(table, pairs, confidence) for table in tables]
         return cls(
-            prob_pred=sums_of(predicted, code) / n_pairs,
+            prob_pred=_display.sums_of(predicted, code) / n_pairs,
             prob_true=np.sum(tables, axis=1) / n_pairs,
             gap=np.bincount(code, np.abs(signed)) / n_pairs,
             n_pairs=n_pairs,
@@ -607,10 +601,12 @@ class PairReliabilityDisplay(Display):
         self.errorbars_ = []
         if self.interval is not None:
             self.errorbars_ = [
-                draw_intervals(line, interval, capsize=2)
+                _display.draw_intervals(line, interval, capsize=2)
                 for line, interval in zip(self.lines_, self.interval, strict=True)
             ]
-        self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as predicted")
+        self.diagonal_ = _display.draw_reference(
+            self.ax_, [0, 1], [0, 1], "as predicted"
+        )
         self.ax_.set(
             xlabel="predicted probability\n(mean of a bin of pairs)",
             ylabel="observed frequency\n(share of these pairs)",
@@ -670,7 +666,7 @@ def _labelled_pairs(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> tuple[Any, .
     n_pairs, relevance = ranker.evaluate(X, y, qid=qid).pairs, check_relevance(y)
     if n_pairs.sum() > _MOST_PAIRS:
         # Whole queries, since they are the sample of the intervals; at least one.
-        queries = rows_by_query(ranker, X, qid)
+        queries = _display.rows_by_query(ranker, X, qid)
         order = np.random.default_rng(0).permutation(np.flatnonzero(n_pairs))
         n_drawn = np.searchsorted(np.cumsum(n_pairs[order]), _MOST_PAIRS, side="right")
         rows = np.flatnonzero(np.isin(queries.codes, order[: max(n_drawn, 1)]))

@@ -25,15 +25,7 @@ from skrank_abstain._validation import (
     check_fraction,
     rounded_share,
 )
-from skrank_abstain.distance._pairs import (
-    NumberedPairs,
-    check_features,
-    check_gamma,
-    check_norm,
-    distances,
-    farthest_near,
-    in_blocks,
-)
+from skrank_abstain.distance import _pairs
 from skrank_abstain.estimators import PairDecider, score_new_items
 from skrank_abstain.intake import take_labelled_rows, train_and_score
 from skrank_abstain.pairs import Scores, count_outcomes
@@ -126,14 +118,14 @@ class NearCurve:
         """
         # A sample of four million pairs puts a share off by 0.00025 (one standard
         # error) at most.
-        high, low = NumberedPairs.every(items.offsets).sample(_MOST_PAIRS)
-        distance = distances(X, items.rows[low], items.rows[high], norm)
+        high, low = _pairs.NumberedPairs.every(items.offsets).sample(_MOST_PAIRS)
+        distance = _pairs.distances(X, items.rows[low], items.rows[high], norm)
         order = np.argsort(distance)
         distance = distance[order]
         halves = _HALVES[_outcome(items, low, high)]
         wrong = np.append(0, np.cumsum(halves[order]))
         gamma = np.unique(np.append(0.0, distance))
-        reached = np.searchsorted(distance, farthest_near(gamma), side="right")
+        reached = np.searchsorted(distance, _pairs.farthest_near(gamma), side="right")
         # Distances within rounding of each other are given up together.
         reached, first = np.unique(reached, return_index=True)
         gamma, wrong_near = gamma[first], wrong[reached]
@@ -169,7 +161,7 @@ class NearCurve:
 
     def coverage(self, gamma: float) -> float:
         """Return the share of pairs further apart than ``gamma``."""
-        below = np.searchsorted(self.gamma, farthest_near(gamma), side="right")
+        below = np.searchsorted(self.gamma, _pairs.farthest_near(gamma), side="right")
         return float(self.n_pairs - self.abstained[below - 1]) / self.n_pairs
 
 
@@ -211,9 +203,9 @@ class NearDecision:
         self, region: float, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
         """Decide pairs of rows by their distance, in the order of their scores."""
-        distance = distances(self.X, pairs.left, pairs.right, self.norm)
+        distance = _pairs.distances(self.X, pairs.left, pairs.right, self.norm)
         label = np.sign(pairs.difference).astype(np.int64)
-        accepted = distance > farthest_near(region)
+        accepted = distance > _pairs.farthest_near(region)
         threshold = np.broadcast_to(region / self.unit, label.size)
         shown = distance / self.unit
         return DecisionArrays(label, accepted, distance=shown, threshold=threshold)
@@ -226,9 +218,9 @@ class NearDecision:
         X = self.X[items.rows]
         sizes = np.diff(items.offsets)
         # The share of near pairs, estimated.
-        some = NumberedPairs.every(items.offsets).sample(_SOME_PAIRS)
-        distance = distances(X, *some, self.norm)
-        near = (distance <= farthest_near(region)).sum() / max(distance.size, 1)
+        some = _pairs.NumberedPairs.every(items.offsets).sample(_SOME_PAIRS)
+        distance = _pairs.distances(X, *some, self.norm)
+        near = (distance <= _pairs.farthest_near(region)).sum() / max(distance.size, 1)
         searched = (sizes >= _SEARCHED) & (near <= _NEAR_SHARE)
         looked_at = np.where(searched, near, 1.0) * items.pair_counts
         if looked_at.max(initial=0.0) > _MOST_LOOKED_AT:
@@ -257,10 +249,11 @@ class NearDecision:
         """Yield blocks of positions of near pairs, low before high."""
         sizes = np.diff(offsets)
         positions = np.flatnonzero(np.repeat(~searched, sizes))
-        pairs = NumberedPairs.every(np.append(0, np.cumsum(sizes[~searched])))
-        for numbers in in_blocks(pairs.n_pairs):
+        pairs = _pairs.NumberedPairs.every(np.append(0, np.cumsum(sizes[~searched])))
+        limit = _pairs.farthest_near(gamma)
+        for numbers in _pairs.in_blocks(pairs.n_pairs):
             high, low = (positions[side] for side in pairs.decode(numbers))
-            near = distances(X, low, high, self.norm) <= farthest_near(gamma)
+            near = _pairs.distances(X, low, high, self.norm) <= limit
             yield low[near], high[near]
         for query in np.flatnonzero(searched).tolist():
             start, stop = int(offsets[query]), int(offsets[query + 1])
@@ -304,13 +297,13 @@ def near_pairs(
     distances are computed by the same function: the pairs are exactly those of
     ``distances(...) <= farthest_near(gamma)``.
     """
-    limit = farthest_near(gamma)
+    limit = _pairs.farthest_near(gamma)
     points = X[start:stop]
     radius = gamma * (1 + _SLACK)
     for first, second in _candidates(points, radius, norm):
         low, high = np.minimum(first, second), np.maximum(first, second)
         low, high = low + start, high + start
-        near = distances(X, low, high, norm) <= limit
+        near = _pairs.distances(X, low, high, norm) <= limit
         yield low[near], high[near]
 
 
@@ -541,8 +534,8 @@ class DistanceAbstainer(PairDecider):
 
     def _check_rule(self) -> None:
         if not isinstance(self.gamma, str) or self.gamma != "auto":
-            check_gamma(self.gamma)
-        check_norm(self.norm)
+            _pairs.check_gamma(self.gamma)
+        _pairs.check_norm(self.norm)
         check_fraction(self.cost, "cost", include_zero=True, include_one=True)
         if isinstance(self.scale, str):
             check_choice(self.scale, "scale", ("unit_ball",))
@@ -645,7 +638,7 @@ class DistanceAbstainer(PairDecider):
 def _numbers(X: Any, name: str) -> FloatArray:
     """Return a matrix of finite numbers, or say why distances need one."""
     try:
-        return check_features(X)
+        return _pairs.check_features(X)
     except (TypeError, ValueError) as error:
         raise type(error)(
             f"{name} must be a dense matrix of finite numbers for distances between "
@@ -660,5 +653,6 @@ def _half_width(X: FloatArray, norm: float) -> float:
     middle = X.min(axis=0) / 2 + X.max(axis=0) / 2
     n_items = X.shape[0]
     last = np.full(n_items, n_items)
-    radius = distances(np.vstack([X, middle]), np.arange(n_items), last, norm).max()
+    points = np.vstack([X, middle])
+    radius = _pairs.distances(points, np.arange(n_items), last, norm).max()
     return float(radius) if radius > 0 else 1.0

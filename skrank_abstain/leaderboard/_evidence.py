@@ -13,21 +13,7 @@ from scipy.stats import t as student
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
-from skrank_abstain.leaderboard import _fit
-from skrank_abstain.leaderboard._orders import (
-    Alone,
-    Bootstrapped,
-    Comparisons,
-    Flipped,
-    Mixture,
-    Ratio,
-    Single,
-    Systems,
-    Test,
-    normal_draws,
-    random_signs,
-    ratio,
-)
+from skrank_abstain.leaderboard import _fit, _orders
 from skrank_abstain.leaderboard._votes import Votes
 from skrank_abstain.pairs import check_output_size
 
@@ -124,18 +110,19 @@ class Evidence(Value):
         return np.triu_indices(n, 1)
 
     @cached_property
-    def tests(self) -> list[Test]:
+    def tests(self) -> list[_orders.Test]:
         """Tests of all pairs: an order is sure by all of them or not at all."""
         raise NotImplementedError
 
     @cached_property
-    def comparisons(self) -> Comparisons:
+    def comparisons(self) -> _orders.Comparisons:
         """All pairs of items."""
         left, right = self.pairs
         pvalues = [test.pvalues(self.control) for test in self.tests]
         pvalue = np.max(pvalues, axis=0)
         difference = self.theta[left] - self.theta[right]
-        return Comparisons(left, right, difference, pvalue, pvalue <= self.alpha)
+        sure = pvalue <= self.alpha
+        return _orders.Comparisons(left, right, difference, pvalue, sure)
 
     def growth(self, rows: IntArray) -> FloatArray:
         """Return how many times as much data decide pairs, with probability one half.
@@ -346,7 +333,7 @@ class VoteEvidence(Evidence):
         return _fit.centred(self.inverse_information()[:n, :n])
 
     @cached_property
-    def tests(self) -> list[Test]:
+    def tests(self) -> list[_orders.Test]:
         left, right = self.pairs
         rng = np.random.default_rng(self.seed)
         difference = np.abs(self.theta[left] - self.theta[right])
@@ -357,29 +344,31 @@ class VoteEvidence(Evidence):
 
         by_votes, by_model = map(error, self.covariances)
         larger = np.maximum(by_votes, by_model)
-        tests: list[Test] = []
+        tests: list[_orders.Test] = []
         if self.votes.cluster is None or self.judged is not None:
-            draws = normal_draws(self.covariances[0], self.n_draws, rng)
+            draws = _orders.normal_draws(self.covariances[0], self.n_draws, rng)
             # The draws are normal: bring Student's ratio to their scale.
-            size = norm.isf(student.sf(ratio(difference, larger), self.degrees))
-            tests.append(Ratio(size, draws, by_votes, left, right))
+            size = norm.isf(student.sf(_orders.ratio(difference, larger), self.degrees))
+            tests.append(_orders.Ratio(size, draws, by_votes, left, right))
         else:
             draws, moments = self._flipped(rng)
             spread = error(moments)
             # Votes of few clusters, as on a newcomer, may agree by chance.
-            size = ratio(difference, np.maximum(spread, by_model))
-            tests.append(Ratio(size, draws, spread, left, right))
-            tests.append(Alone(ratio(difference, by_model)))
+            size = _orders.ratio(difference, np.maximum(spread, by_model))
+            tests.append(_orders.Ratio(size, draws, spread, left, right))
+            tests.append(_orders.Alone(_orders.ratio(difference, by_model)))
             # No sum is more than sqrt(n_clusters) of these errors: few clusters make
             # the sandwich too small, and any of many looks may find it so.
             larger = np.maximum(larger, spread)
         if self.looks == "any":
-            tests.append(Mixture(ratio(difference, larger), ratio(_LOGITS, larger**2)))
+            size = _orders.ratio(difference, larger)
+            information = _orders.ratio(_LOGITS, larger**2)
+            tests.append(_orders.Mixture(size, information))
         for rate in self.other_lapses:
             other = self._with_lapse(float(rate))
             agree = np.sign(other.theta[left] - other.theta[right])
             agree *= self.theta[left] - self.theta[right]
-            tests += [*other.tests, Alone(np.where(agree > 0, np.inf, 0.0))]
+            tests += [*other.tests, _orders.Alone(np.where(agree > 0, np.inf, 0.0))]
         return tests
 
     def _with_lapse(self, rate: float) -> Self:
@@ -388,7 +377,7 @@ class VoteEvidence(Evidence):
         fitted = _fit.fit_strengths(self.counts, other.model, self.prior)
         return replace(other, theta=fitted.theta, fitted=fitted)
 
-    def _flipped(self, rng: np.random.Generator) -> tuple[Single, FloatArray]:
+    def _flipped(self, rng: np.random.Generator) -> tuple[_orders.Single, FloatArray]:
         """Flip the signs of the shares that clusters have in the strengths.
 
         Returns
@@ -406,7 +395,7 @@ class VoteEvidence(Evidence):
         n_parts = -(-weight.size // _CLUSTERS)
         for rows in np.array_split(np.arange(weight.size), n_parts):
             shares = scores[rows] @ inverse + np.outer(weight[rows], self.theta)
-            signs = random_signs(rows.size, self.n_draws, rng)
+            signs = _orders.random_signs(rows.size, self.n_draws, rng)
             draws = draws + shares.T.astype(np.float32) @ signs
             moments += shares.T @ shares
         return draws, moments
@@ -461,21 +450,24 @@ class ScoreEvidence(Evidence):
         return found, found
 
     @cached_property
-    def tests(self) -> list[Test]:
-        systems = Systems(self.scores, *self.pairs, self.alpha)
+    def tests(self) -> list[_orders.Test]:
+        systems = _orders.Systems(self.scores, *self.pairs, self.alpha)
         rng = np.random.default_rng(self.seed)
         n_queries = len(self.scores)
         equal = np.full(n_queries, 1 / n_queries)
         times = rng.multinomial(n_queries, equal, self.n_draws).T.astype(np.float32)
-        signs = random_signs(n_queries, self.n_draws, rng)
-        tests: list[Test] = [Flipped(systems, signs), Bootstrapped(systems, times)]
+        signs = _orders.random_signs(n_queries, self.n_draws, rng)
+        tests: list[_orders.Test] = [
+            _orders.Flipped(systems, signs),
+            _orders.Bootstrapped(systems, times),
+        ]
         # With missing cells the queries that two systems share may order them against
         # their strengths.
         left, right = self.pairs
         agree = (self.theta[left] - self.theta[right]) * systems.mean > 0
-        tests.append(Alone(np.where(agree, np.inf, 0.0)))
+        tests.append(_orders.Alone(np.where(agree, np.inf, 0.0)))
         if self.looks == "any":
-            tests.append(Mixture(systems.ratio, _DEVIATIONS * systems.number))
+            tests.append(_orders.Mixture(systems.ratio, _DEVIATIONS * systems.number))
         return tests
 
 

@@ -17,25 +17,8 @@ from sklearn.utils import check_random_state
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_fraction, check_vector
-from skrank_abstain.multilabel._losses import (
-    TOLERANCE,
-    Learner,
-    RankingLoss,
-    all_rankings,
-    check_between,
-    check_class,
-    check_codes,
-    check_family,
-    check_function,
-    check_grades,
-    check_label_matrix,
-    check_member,
-    in_top,
-    learned_row,
-    least_loss_learner,
-    loss_table,
-    number_of_losses,
-)
+from skrank_abstain.multilabel import _losses
+from skrank_abstain.multilabel._losses import Learner, RankingLoss, in_top, learned_row
 from skrank_abstain.multilabel._online import exponential_weights
 
 #: Largest number of losses to compute for the check of the family.
@@ -154,19 +137,22 @@ def agnostic_relabelling_learner(
     >>> round(found.loss, 3), found.candidate_losses.size
     (0.333, 2)
     """
-    ranks = check_class(class_ranks)
+    ranks = _losses.check_class(class_ranks)
     n_labels = ranks.shape[2]
-    p = check_family(family, p, n_labels)
-    check_function(loss, "loss(y_true, y_score)")
-    points = check_codes(unlabelled, "unlabelled", ranks.shape[1], "n_unlabelled")
-    known = check_codes(labelled, "labelled", ranks.shape[1], "n_labelled")
-    relevance = check_label_matrix(y, "y", (known.size, n_labels))
+    p = _losses.check_family(family, p, n_labels)
+    _losses.check_function(loss, "loss(y_true, y_score)")
+    points = _losses.check_codes(
+        unlabelled, "unlabelled", ranks.shape[1], "n_unlabelled"
+    )
+    known = _losses.check_codes(labelled, "labelled", ranks.shape[1], "n_labelled")
+    relevance = _losses.check_label_matrix(y, "y", (known.size, n_labels))
     # The loss checks the grades themselves.
     n_grades = max(1, math.ceil(relevance.max())) + 1
-    if number_of_losses(n_labels, n_grades) <= MAX_CHECKED:
-        check_member(loss, *loss_table(loss, n_labels, n_grades), family, p)
+    if _losses.number_of_losses(n_labels, n_grades) <= MAX_CHECKED:
+        table = _losses.loss_table(loss, n_labels, n_grades)
+        _losses.check_member(loss, *table, family, p)
     tops = range(1, p + 1) if family == "sum" else [p]
-    learner = learner or least_loss_learner(family, p)
+    learner = learner or _losses.least_loss_learner(family, p)
     rows = _candidates(ranks, points, [*tops], learner)
     losses = np.array([loss(relevance, -1.0 * ranks[h, known]) for h in rows])
     return _best(ranks[rows], losses)
@@ -256,14 +242,16 @@ def threshold_relabelling_learner(
     >>> found.learned.tolist(), found.loss
     ([1, 0], 0.25)
     """
-    ranks = check_class(class_ranks)
-    points = check_codes(unlabelled, "unlabelled", ranks.shape[1], "n_unlabelled")
-    known = check_codes(labelled, "labelled", ranks.shape[1], "n_labelled")
+    ranks = _losses.check_class(class_ranks)
+    points = _losses.check_codes(
+        unlabelled, "unlabelled", ranks.shape[1], "n_unlabelled"
+    )
+    known = _losses.check_codes(labelled, "labelled", ranks.shape[1], "n_labelled")
     truth = check_vector(y, "y", known.size, unit="labelled point")
-    truth = check_codes(truth, "y", 2, "n_labelled")
-    label = check_between(label, "label", 0, ranks.shape[2] - 1)
-    j = check_between(j, "j", 1, ranks.shape[2])
-    learner = learner or least_loss_learner("precision", j)
+    truth = _losses.check_codes(truth, "y", 2, "n_labelled")
+    label = _losses.check_between(label, "label", 0, ranks.shape[2] - 1)
+    j = _losses.check_between(j, "j", 1, ranks.shape[2])
+    learner = learner or _losses.least_loss_learner("precision", j)
     rows = _candidates(ranks, points, [j], learner)
     members = in_top(ranks[rows], j)[:, :, label]
     losses = (members[:, known] != truth).mean(axis=1)
@@ -589,20 +577,20 @@ def online_expert_run(
     >>> run.best_hypothesis_loss
     0.0
     """
-    ranks = check_class(class_ranks)
+    ranks = _losses.check_class(class_ranks)
     n_hypotheses, n_points, n_labels = ranks.shape
-    p = check_family(family, p, n_labels)
-    stream = check_codes(points, "points", n_points, "n_rounds")
-    n_grades = check_grades(n_labels, max_grade)
-    matrix = check_label_matrix(y, "y", (stream.size, n_labels))
-    relevance = check_codes(matrix, "y", n_grades, "n_rounds", "n_labels")
+    p = _losses.check_family(family, p, n_labels)
+    stream = _losses.check_codes(points, "points", n_points, "n_rounds")
+    n_grades = _losses.check_grades(n_labels, max_grade)
+    matrix = _losses.check_label_matrix(y, "y", (stream.size, n_labels))
+    relevance = _losses.check_codes(matrix, "y", n_grades, "n_rounds", "n_labels")
     rng = check_random_state(random_state)
     updated = draw_updates(beta, stream.size, n_labels, rng)
-    rankings = all_rankings(n_labels)
+    rankings = _losses.all_rankings(n_labels)
     # Losses of all rankings at all relevances, for experts and hypotheses to look up.
-    grades, table = loss_table(loss, n_labels, n_grades)
-    check_member(loss, grades, table, family, p)
-    positive = table[table > TOLERANCE]
+    grades, table = _losses.loss_table(loss, n_labels, n_grades)
+    _losses.check_member(loss, grades, table, family, p)
+    positive = table[table > _losses.TOLERANCE]
     smallest, largest = positive.min(initial=np.inf), positive.max(initial=0.0)
     at_round = table[np.ravel_multi_index([*relevance.T], (n_grades,) * n_labels)]
     tops = range(1, p + 1) if family == "sum" else [p]
@@ -727,18 +715,19 @@ def online_threshold_run(
     >>> run.prediction.shape
     (4,)
     """
-    ranks = check_class(class_ranks)
+    ranks = _losses.check_class(class_ranks)
     n_hypotheses, n_points, n_labels = ranks.shape
-    stream = check_codes(points, "points", n_points, "n_rounds")
+    stream = _losses.check_codes(points, "points", n_points, "n_rounds")
     truth = check_vector(y, "y", stream.size, unit="round")
-    truth = check_codes(truth, "y", 2, "n_rounds")
-    label = check_between(label, "label", 0, n_labels - 1)
-    j = check_between(j, "j", 1, n_labels)
+    truth = _losses.check_codes(truth, "y", 2, "n_rounds")
+    label = _losses.check_between(label, "label", 0, n_labels - 1)
+    j = _losses.check_between(j, "j", 1, n_labels)
     rng = check_random_state(random_state)
     updated = draw_updates(beta, stream.size, n_labels, rng)
     members = in_top(ranks, j)[:, :, label]
-    inner = learner or least_loss_learner("precision", j)
-    learners = [(row_answers(inner, ranks, members), in_top(all_rankings(n_labels), j))]
+    inner = learner or _losses.least_loss_learner("precision", j)
+    lessons = in_top(_losses.all_rankings(n_labels), j)
+    learners = [(row_answers(inner, ranks, members), lessons)]
     choices = play_rounds(learners, lambda says: says[0], stream, updated)
     return run_of_experts(
         np.arange(2),

@@ -16,12 +16,7 @@ from skrank_abstain._validation import encode_qid, listed, names_of_columns, sho
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.pairs import Queries, Scores, group_queries
-from skrank_abstain.partitions._engines import (
-    Partitions,
-    as_partitions,
-    refuse_split_queries,
-    rows_of,
-)
+from skrank_abstain.partitions import _engines
 from skrank_abstain.selection import Groups, check_largest_query
 
 
@@ -111,7 +106,7 @@ def calibrate(
     parts = partitions.map(_score, reader, model)
     if not parts:
         raise ValueError("frame must have rows, got no partition.")
-    refuse_split_queries([part.ids for part in parts])
+    _engines.refuse_split_queries([part.ids for part in parts])
     # A partition of one query is normal; all rows in one query are not.
     doubts = [part.doubt for part in parts if part.y.size]
     if len(doubts) == 1 and doubts[0] is not None:
@@ -200,7 +195,9 @@ class Reader(NamedTuple):
             features = replace(self.columns, names=None).of(partition)
         elif features is not None and groups is not None and groups not in features:
             features = [*features, groups]
-        rows = rows_of(partition, label=self.label, qid=self.qid, features=features)
+        rows = _engines.rows_of(
+            partition, label=self.label, qid=self.qid, features=features
+        )
         if rows[1] is None:
             raise ValueError(
                 "label must name the column of the relevance, and a tuple (X, y, qid) "
@@ -342,7 +339,7 @@ class RowsElsewhere:
         Rows of whole queries, ascending.
     """
 
-    partitions: Partitions
+    partitions: _engines.Partitions
     reader: Reader
     sizes: IntArray
     taken: IntArray
@@ -423,7 +420,7 @@ class ModelColumns:
 
 def open_frame(
     frame: Any, names: tuple[list[Any] | None, bool], qid: Any, **others: Any
-) -> tuple[Partitions, ModelColumns]:
+) -> tuple[_engines.Partitions, ModelColumns]:
     """Return the partitions of a frame, and the columns of its model, both checked.
 
     ``names`` are those in the model, and whether its library made them up; ``qid`` and
@@ -432,7 +429,7 @@ def open_frame(
     _check_names(qid=qid, **others)
     columns = ModelColumns(*names, (qid, *others.values()))
     _check_same_columns(frame, columns)
-    return as_partitions(frame, qid), columns
+    return _engines.as_partitions(frame, qid), columns
 
 
 def _check_names(**names: Any) -> None:

@@ -27,14 +27,7 @@ from skrank_abstain._saving import write_file
 from skrank_abstain._validation import check_choice, is_blank, is_missing, listed
 from skrank_abstain._warnings import require
 from skrank_abstain.pairs import PairDecisions, read_columns
-from skrank_abstain.review._answers import (
-    BESIDE,
-    TAKEN_BACK,
-    as_text,
-    is_pair_id,
-    pair_id,
-    settle_pages,
-)
+from skrank_abstain.review import _answers
 
 _SIDES = ("left", "right")
 #: Columns of a task; items have their names, or their rows of X.
@@ -275,7 +268,7 @@ class Questions(PairDecisions):
             qid = str(pair["qid"])
             sides = [(pair.get(f"{s}_id", pair[s]), pair[s]) for s in ("left", "right")]
             rows = {str(name): row for name, row in sides}
-            name, left, right = pair_id(qid, *rows)
+            name, left, right = _answers.pair_id(qid, *rows)
             task = dict(zip(_TASK, (name, qid, left, right), strict=True))
             task["qid"] = "" if pair["qid"] is None else qid
             if by_question:
@@ -414,7 +407,7 @@ def _drawn(
 ) -> dict[str, Any]:
     """Return what a task shows of a question, on sides that are drawn for it."""
     number = row.get("pair_id", "")
-    ours = is_pair_id(number)
+    ours = _answers.is_pair_id(number)
     if not ours and not {"left_id", "right_id"} <= row.keys():
         raise ValueError(
             f"shown must have left_id and right_id, got {listed(row)}: start from "
@@ -429,7 +422,7 @@ def _drawn(
             f"{found} with pair_id {number!r} where {tuple(names)} are asked about."
         )
     texts = {name: value for name, value in row.items() if name not in _NAMED}
-    _, left, right = pair_id(json.dumps([task["qid"], texts]), *names)
+    _, left, right = _answers.pair_id(json.dumps([task["qid"], texts]), *names)
     if left != found[0]:
         texts = _turned(texts)
     # The id of the pair would tell other sides.
@@ -538,7 +531,7 @@ def read_answers(
         who = {"reviewer": named.pop() if len(named) == 1 else name}
         answers += [who | answer for answer in new]
     table = {"label": [], "reviewer": []} | read_columns(answers, "answers")
-    last, _ = settle_pages(table)
+    last, _ = _answers.settle_pages(table)
     for answer, who in zip(answers, table["reviewer"], strict=True):
         answer["reviewer"] = who
     return [*compress(answers, last)]
@@ -565,7 +558,7 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     # The table of one query may leave it out.
     named = any(row.get("qid") not in (None, "") for row in rows)
     for number, row in enumerate(rows):
-        if is_blank(row.get("label")) or row["label"] == TAKEN_BACK:
+        if is_blank(row.get("label")) or row["label"] == _answers.TAKEN_BACK:
             # Columns of a task are about an item, whose feature may say "left".
             beside = {n: v for n, v in row.items() if not str(n).startswith(_SIDES)}
             if moved := [name for name, said in beside.items() if said in _SAID]:
@@ -573,7 +566,7 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                     f"{os.fspath(path)!r} must have answers in column label, got "
                     f"{row[moved[0]]!r} in {moved[0]!r} of entry {number}: rename it."
                 )
-            if row.get("label") != TAKEN_BACK or not row.get("answer_id"):
+            if row.get("label") != _answers.TAKEN_BACK or not row.get("answer_id"):
                 continue
         sides = {s: row.get(f"{s}_id", row.get(s)) for s in ("left", "right")}
         qid = {"qid": row.get("qid")} if named else {}
@@ -584,7 +577,7 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                 f"{os.fspath(path)!r} must name {lacking[0]} in every answer, got none "
                 f"in entry {number} with {listed(row)}."
             )
-        for name in BESIDE:
+        for name in _answers.BESIDE:
             if not is_blank(cell := row.get(name)):
                 answer[name] = cell.strip() if isinstance(cell, str) else cell
         answers.append(answer)
@@ -625,7 +618,9 @@ def _csv_of_workbook(data: bytes, path: str | os.PathLike[str]) -> bytes:
         return b"\0"
     text = StringIO(newline="")
     for row in sheet.worksheets[0].iter_rows(values_only=True):
-        csv.writer(text).writerow("" if cell is None else as_text(cell) for cell in row)
+        csv.writer(text).writerow(
+            "" if cell is None else _answers.as_text(cell) for cell in row
+        )
     return text.getvalue().encode()
 
 

@@ -29,6 +29,7 @@ from skrank_abstain.pairs import (
     enumerate_pairs,
     html_of_rows,
 )
+from skrank_abstain.review import _judging
 from skrank_abstain.review._answers import GOLD, Answers, as_text, take_answers
 from skrank_abstain.review._changes import Changes, compare
 from skrank_abstain.review._choosing import (
@@ -42,14 +43,6 @@ from skrank_abstain.review._choosing import (
     labels_told,
     pair_number,
     questions_of_query,
-)
-from skrank_abstain.review._judging import (
-    TYPICAL_ERROR,
-    Contradiction,
-    Reviewers,
-    find_contradictions,
-    judge_reviewers,
-    known_rates,
 )
 from skrank_abstain.review._posterior import GradePrior, Posterior
 from skrank_abstain.review._questions import Questions
@@ -149,9 +142,9 @@ class Review:
     replaced: str
     prior: GradePrior
     answers: Answers
-    reviewers: Reviewers
+    reviewers: _judging.Reviewers
     likelihood: FloatArray
-    typical: Reviewers
+    typical: _judging.Reviewers
     id_: str | None = None
 
     @classmethod
@@ -188,19 +181,20 @@ class Review:
             That of the ranker.
         """
         taken = take_answers(answers, items.queries, item_id, labels, gold)
-        names, known, typical = known_rates(reviewer_error, taken.reviewers)
+        names, known, typical = _judging.known_rates(reviewer_error, taken.reviewers)
         taken = replace(taken, reviewers=names)
         prior = GradePrior.of(calibration.model, items)
 
         def label_proba(likelihood: FloatArray) -> FloatArray:
             return _label_proba(_posteriors(prior, items.queries, taken, likelihood))
 
-        reviewers, likelihood = judge_reviewers(taken, known, label_proba)
-        future = Reviewers.of_error(TYPICAL_ERROR if np.isnan(typical) else typical)
+        reviewers, likelihood = _judging.judge_reviewers(taken, known, label_proba)
+        error = _judging.TYPICAL_ERROR if np.isnan(typical) else typical
+        future = _judging.Reviewers.of_error(error)
         people = [name != GOLD for name in names]
         if np.isnan(typical) and any(people):
             # Future reviewers err like the known ones, on average.
-            future = Reviewers(*(rates[people].mean() for rates in reviewers))
+            future = _judging.Reviewers(*(rates[people].mean() for rates in reviewers))
         scored = items, calibration, region, item_id, index, replaced, prior
         return cls(*scored, taken, reviewers, likelihood, future, id_)
 
@@ -245,10 +239,10 @@ class Review:
         return self._by_reviewer(self.reviewers.split)
 
     @cached_property
-    def contradictions(self) -> tuple[Contradiction, ...]:
+    def contradictions(self) -> tuple[_judging.Contradiction, ...]:
         """Answers that contradict each other, or are improbable."""
         proba = _label_proba(self._posteriors)
-        return find_contradictions(self.answers, self.items.queries, proba)
+        return _judging.find_contradictions(self.answers, self.items.queries, proba)
 
     @cached_property
     def decisions(self) -> PairDecisions:

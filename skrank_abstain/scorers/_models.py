@@ -30,15 +30,7 @@ from sklearn.utils.validation import _num_samples
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import check_scores, listed, shown
 from skrank_abstain.pairs import Queries
-from skrank_abstain.scorers._boosters import (
-    BOOSTERS,
-    Ask,
-    Booster,
-    align_columns,
-    columns_of_type,
-    looks_fitted,
-    response,
-)
+from skrank_abstain.scorers import _boosters
 from skrank_abstain.scorers._context import as_numbers
 
 Estimator = TypeVar("Estimator")
@@ -140,13 +132,13 @@ def last_step(model: Any) -> Any:
     return model
 
 
-def booster_of(model: Any) -> Booster | None:
+def booster_of(model: Any) -> _boosters.Booster | None:
     """Return the booster that a model comes from, or None.
 
     The nearest base class decides, since a library may derive from another's models.
     """
     for kind in type(unwrap(model)).__mro__:
-        for booster in BOOSTERS:
+        for booster in _boosters.BOOSTERS:
             if booster.owns(kind):
                 return booster
     return None
@@ -277,7 +269,9 @@ def is_fitted(model: Any) -> bool:
     if isinstance(model, Pipeline):
         return is_fitted(model.steps[-1][1])
     booster = booster_of(model)
-    return looks_fitted(model) if booster is None else booster.is_fitted(model)
+    if booster is None:
+        return _boosters.looks_fitted(model)
+    return booster.is_fitted(model)
 
 
 def feature_names(model: Any) -> list[str] | None:
@@ -348,7 +342,7 @@ def requests_queries(model: Any) -> bool:
     """Return whether a model's scores depend on the queries of the items."""
     final = last_step(model)
     # A library's own predict takes no queries, and asking costs a third of a request.
-    own = any(booster.owns(type(final)) for booster in BOOSTERS)
+    own = any(booster.owns(type(final)) for booster in _boosters.BOOSTERS)
     if own or not hasattr(final, "get_metadata_routing"):
         return False
     request = final.get_metadata_routing()
@@ -410,7 +404,7 @@ def score_items(model: Any, X: Any, queries: Queries | None = None) -> FloatArra
             codes = check_queries(final, queries).codes
             scores = final.predict(design, qid=codes)
         else:
-            scores = _ask(response, final, design)
+            scores = _ask(_boosters.response, final, design)
     if np.ndim(scores) == 2 and np.shape(scores)[1] > 1:
         raise ValueError(
             f"estimator must give one score for each row, got {np.shape(scores)[1]} "
@@ -425,7 +419,7 @@ def naming_texts(model: Any, X: Any) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        texts = columns_of_type(X, "object", "str")
+        texts = _boosters.columns_of_type(X, "object", "str")
         if not texts or "could not convert string" not in str(error):
             raise
         raise ValueError(
@@ -447,13 +441,14 @@ def _at_the_end(model: Any, X: Any) -> tuple[Any, Any]:
     return model, X
 
 
-def _ask(ask: Ask, model: Any, X: Any) -> Any:
+def _ask(ask: _boosters.Ask, model: Any, X: Any) -> Any:
     """Ask a model; a booster gets the columns in the order of its training."""
     booster = booster_of(model)
     if booster is None:
         return ask(model, X)
     features = booster.features(model)
-    return booster.score(model, align_columns(X, booster, features), features, ask)
+    X = _boosters.align_columns(X, booster, features)
+    return booster.score(model, X, features, ask)
 
 
 def trained_on(model: Any, X: Any) -> bool:
@@ -490,7 +485,7 @@ def trained_on(model: Any, X: Any) -> bool:
         return False
     X = _at_the_end(model, X)[1]
     if (booster := booster_of(final)) is not None:
-        X = align_columns(X, booster, booster.features(final))
+        X = _boosters.align_columns(X, booster, booster.features(final))
     here = np.bincount(leaves(X), minlength=counts.size)
     return np.array_equal(here, counts)
 
@@ -570,12 +565,12 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
     """
     name = os.fspath(path)
     if os.path.isdir(name):
-        files = [booster.file_in(name) for booster in BOOSTERS]
+        files = [booster.file_in(name) for booster in _boosters.BOOSTERS]
         if not any(files):
             raise _refusal(name, "a directory")
         name = next(filter(None, files))
     content = _read(name, sha256)
-    booster = next((one for one in BOOSTERS if one.opens(content)), None)
+    booster = next((one for one in _boosters.BOOSTERS if one.opens(content)), None)
     if booster is None:
         raise _refusal(name, f"another kind of file (it begins with {content[:12]!r})")
     booster.module()  # a failed import says nothing about the file
@@ -606,7 +601,9 @@ def _read(name: str, sha256: str | None) -> bytes:
 
 
 def _refusal(name: str, found: str) -> ValueError:
-    *kinds, last = [f"{one.title} ({one.formats})" for one in BOOSTERS if one.formats]
+    *kinds, last = [
+        f"{one.title} ({one.formats})" for one in _boosters.BOOSTERS if one.formats
+    ]
     return ValueError(
         "estimator must be a model or the path of a file that "
         f"{', '.join(kinds)} or {last} saved, got {name!r}, which is {found}. "

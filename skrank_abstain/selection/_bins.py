@@ -10,14 +10,7 @@ from scipy.sparse import csr_array
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain.pairs import Scores
-from skrank_abstain.selection._engine import (
-    Classes,
-    DecisionArrays,
-    RiskEngine,
-    RowPairs,
-    draw_boundary,
-    margins,
-)
+from skrank_abstain.selection import _engine
 from skrank_abstain.selection._tally import Tally
 from skrank_abstain.tie_models import BinModel, expected_losses
 
@@ -59,7 +52,7 @@ class BinRegion(Value):
         return weight
 
 
-class BinEngine(RiskEngine):
+class BinEngine(_engine.RiskEngine):
     """Conditional risk under a model that is constant on bins.
 
     All pairs of bins stand in one order, the surest first, and a region is a place in
@@ -128,7 +121,7 @@ class BinEngine(RiskEngine):
         """Return what a threshold is compared with, (n_bins + 1, n_bins + 1)."""
         if margin_of is None:
             return self._risk
-        return margins(self._proba, self._label, margin_of)
+        return _engine.margins(self._proba, self._label, margin_of)
 
     def below(self, risk: float, margin_of: float | None = None) -> BinRegion:
         last = np.searchsorted(self._places(margin_of)[1], risk, side="right") - 1
@@ -185,7 +178,7 @@ class BinEngine(RiskEngine):
         gap = np.pad(np.abs(centre[:, None] - centre[None, :]), (0, 1))
         return np.where(self._label == 0, gap, -gap)
 
-    def _classes(self, regions: Sequence[BinRegion]) -> Classes:
+    def _classes(self, regions: Sequence[BinRegion]) -> _engine.Classes:
         ends = [region.last for region in regions]
         ends += [region.last - 1 for region in regions if region.kappa < 1]
         distinct = np.unique(ends)
@@ -195,14 +188,14 @@ class BinEngine(RiskEngine):
         accepted = np.stack([region.weight(places) for region in regions])
         tie = np.arange(2 * places.size) % 2 == 1
         split = 2 * np.searchsorted(distinct, place) + (self._label == 0)
-        return Classes(split, np.repeat(accepted, 2, axis=1), tie)
+        return _engine.Classes(split, np.repeat(accepted, 2, axis=1), tie)
 
     def _count(
-        self, classes: Classes, scores: Scores, weight: FloatArray | None
+        self, classes: _engine.Classes, scores: Scores, weight: FloatArray | None
     ) -> FloatArray:
         return self._weighed(scores, classes.split, classes.tie.size, weight, True)
 
-    def _mass(self, classes: Classes, scores: Scores) -> FloatArray:
+    def _mass(self, classes: _engine.Classes, scores: Scores) -> FloatArray:
         counts, of_pair = self._pooled(scores).sum(axis=1), classes.split[self._upper]
         return np.bincount(of_pair, counts, classes.tie.size).astype(np.float64)
 
@@ -215,8 +208,8 @@ class BinEngine(RiskEngine):
         return Tally(counts[seen][None], none, label == 0, self.loss, risk)
 
     def _decide(
-        self, region: BinRegion, values: FloatArray, pairs: RowPairs
-    ) -> DecisionArrays:
+        self, region: BinRegion, values: FloatArray, pairs: _engine.RowPairs
+    ) -> _engine.DecisionArrays:
         from skrank_abstain._kernels.filling import settle_bins
 
         n_pairs = pairs.left.size
@@ -228,8 +221,8 @@ class BinEngine(RiskEngine):
         settle_bins(*arrays)
         accepted = place <= region.last
         if region.kappa < 1:
-            accepted = draw_boundary(region.weight(place), region.seed, pairs)
-        return DecisionArrays(label, accepted, risk, proba)
+            accepted = _engine.draw_boundary(region.weight(place), region.seed, pairs)
+        return _engine.DecisionArrays(label, accepted, risk, proba)
 
     def _ranks(self, region: BinRegion, scores: Scores) -> IntArray:
         from skrank_abstain._kernels.gaps import rank_bounds

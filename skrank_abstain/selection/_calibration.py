@@ -27,16 +27,8 @@ from skrank_abstain._validation import (
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.pairs import Scores
+from skrank_abstain.selection import _engine
 from skrank_abstain.selection._bins import BinEngine
-from skrank_abstain.selection._engine import (
-    Cell,
-    CellRegion,
-    Region,
-    RiskEngine,
-    at_thresholds,
-    cells_of,
-    tally_of,
-)
 from skrank_abstain.selection._gaps import GapEngine
 from skrank_abstain.selection._tally import PairTotals
 from skrank_abstain.tie_models import (
@@ -244,7 +236,7 @@ class Calibration(Value):
     item_groups: list[Any] | None = None
 
     @cached_property
-    def engine(self) -> RiskEngine:
+    def engine(self) -> _engine.RiskEngine:
         """The engine that finds the pairs below a risk."""
         return risk_engine(self.model, self.loss, self.tuning or self.items)
 
@@ -321,24 +313,24 @@ class Calibration(Value):
     def _mass(self, region: Any, scores: Scores) -> float:
         return self.engine.tally(scores, [region], outcomes=False).mass()[0]
 
-    def _by_groups(self, pooled: Any, coverage: float) -> CellRegion:
+    def _by_groups(self, pooled: Any, coverage: float) -> _engine.CellRegion:
         """Return a region for each two groups of items that have enough queries."""
         n_groups = len(self.item_groups or [])
         of_cell = np.zeros((n_groups, n_groups), dtype=np.int64)
         regions = [pooled]
-        cells = cells_of(self.items, n_groups) if coverage < 1 else {}
+        cells = _engine.cells_of(self.items, n_groups) if coverage < 1 else {}
         for cell, n_queries in cells.items():
             if n_queries >= FEWEST_QUERIES:
                 of_cell[cell] = of_cell[cell[::-1]] = len(regions)
                 regions.append(self._of_cell(cell, coverage))
-        return CellRegion(tuple(regions), of_cell)
+        return _engine.CellRegion(tuple(regions), of_cell)
 
-    def _of_cell(self, cell: Cell, coverage: float) -> Any:
+    def _of_cell(self, cell: _engine.Cell, coverage: float) -> Any:
         """Return the smallest region of a risk that accepts the coverage of a cell."""
         engine = self.engine
 
         def accepted(region: Any) -> float:
-            tally = tally_of(engine, cell, self.items, [region], outcomes=False)
+            tally = _engine.tally_of(engine, cell, self.items, [region], outcomes=False)
             return tally.mass()[0]
 
         # Where nothing is below the risk 0, all of it may be wanted.
@@ -394,7 +386,7 @@ class Calibration(Value):
                 f"groups must be two of those of fit ({listed(names)}), got {groups!r}."
             )
         cell: Any = tuple(sorted(map(names.index, groups)))
-        return tally_of(engine, cell, items, [region.at(cell)]).totals(qid)
+        return _engine.tally_of(engine, cell, items, [region.at(cell)]).totals(qid)
 
     @property
     def is_graded(self) -> bool:
@@ -407,7 +399,7 @@ class Calibration(Value):
         model = GradedRelevance().fit_items(self.tuning or self.items)
         return replace(self, model=model)
 
-    def select(self, rule: Rule) -> Region:
+    def select(self, rule: Rule) -> _engine.Region:
         """Return the region that a rule selects, or raise."""
         region = rule.select(self)
         name = f"{type(rule).__name__}.select"
@@ -478,7 +470,9 @@ class Calibration(Value):
         thresholds = np.unique(np.append(found, highest))
 
         def shares(items: Scores) -> tuple[FloatArray, FloatArray]:
-            accepted, cost = at_thresholds(self.engine, items, thresholds, margin_of)
+            accepted, cost = _engine.at_thresholds(
+                self.engine, items, thresholds, margin_of
+            )
             # Over the largest loss they lie in [0, 1], as the bounds for means assume.
             every, largest = items.pair_counts.astype(np.float64), self.loss.max()
             if margin_of is not None:
@@ -543,7 +537,7 @@ def fit_values(model: TieModel, data: Scores) -> Scores:
     return data
 
 
-def risk_engine(model: TieModel, loss: FloatArray, items: Scores) -> RiskEngine:
+def risk_engine(model: TieModel, loss: FloatArray, items: Scores) -> _engine.RiskEngine:
     """Return the engine of a fitted tie model.
 
     The items set the unit of gaps and the tolerance of equal values.
@@ -650,11 +644,11 @@ class Rule(Value, ABC):
     def check(self, loss: FloatArray) -> None:
         """Refuse parameters that make no sense with a loss, before data come in."""
 
-    def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
+    def warn_of_promise(self, calibration: Calibration, region: _engine.Region) -> None:
         """Warn in ``fit`` where a promise is weaker than it looks."""
 
     @abstractmethod
-    def select(self, calibration: Calibration) -> Region:
+    def select(self, calibration: Calibration) -> _engine.Region:
         """Return the accepted region.
 
         Parameters

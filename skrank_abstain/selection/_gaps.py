@@ -26,14 +26,7 @@ from skrank_abstain.pairs import (
     counts_by_gap,
     semiorder_ranks,
 )
-from skrank_abstain.selection._engine import (
-    Classes,
-    DecisionArrays,
-    RiskEngine,
-    RowPairs,
-    draw_boundary,
-    margins,
-)
+from skrank_abstain.selection import _engine
 from skrank_abstain.selection._tally import Tally
 from skrank_abstain.tie_models import DifferenceModel, expected_losses
 
@@ -127,7 +120,7 @@ class RiskCurve:
         proba = self._model.checked_proba_at_gap(gap)
         if self._margin_of is not None:
             bound = self._margin_of
-            return margins(proba, 0, bound), margins(proba, 1, bound)
+            return _engine.margins(proba, 0, bound), _engine.margins(proba, 1, bound)
         losses = expected_losses(proba, self._loss)
         return losses[:, 1], losses[:, 2]
 
@@ -439,7 +432,7 @@ class GapRegion(Value):
         return cut - self.tolerance, cut + self.tolerance
 
 
-class GapEngine(RiskEngine):
+class GapEngine(_engine.RiskEngine):
     """Conditional risk under a model of the score difference.
 
     Parameters
@@ -495,8 +488,8 @@ class GapEngine(RiskEngine):
         return self._region(*cuts_at_rank(self._curve, scores, rank, self._tolerance))
 
     def _decide(
-        self, region: GapRegion, values: FloatArray, pairs: RowPairs
-    ) -> DecisionArrays:
+        self, region: GapRegion, values: FloatArray, pairs: _engine.RowPairs
+    ) -> _engine.DecisionArrays:
         from skrank_abstain._kernels.filling import settle_pairs
 
         difference, n_pairs = pairs.difference, pairs.difference.size
@@ -524,24 +517,24 @@ class GapEngine(RiskEngine):
                 settle_pairs(*arrays)
         if region.kappa < 1:
             weight = region.weight(np.abs(difference))
-            accepted = draw_boundary(weight, region.seed, pairs)
-        return DecisionArrays(label, accepted, risk, proba)
+            accepted = _engine.draw_boundary(weight, region.seed, pairs)
+        return _engine.DecisionArrays(label, accepted, risk, proba)
 
-    def _classes(self, regions: Sequence[GapRegion]) -> Classes:
+    def _classes(self, regions: Sequence[GapRegion]) -> _engine.Classes:
         pieces = [region.pieces() for region in regions]
         # A class reaches from its cut to the next one.
         cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
         at = [np.searchsorted(each[0], cuts, side="right") - 1 for each in pieces]
         accepted = [each[1][k] for each, k in zip(pieces, at, strict=True)]
-        return Classes(cuts, np.stack(accepted), pieces[0][2][at[0]])
+        return _engine.Classes(cuts, np.stack(accepted), pieces[0][2][at[0]])
 
     def _count(
-        self, classes: Classes, scores: Scores, weight: FloatArray | None
+        self, classes: _engine.Classes, scores: Scores, weight: FloatArray | None
     ) -> FloatArray:
         beyond = count_outcomes(scores, classes.split, self._tolerance, weight)
         return beyond - np.pad(beyond[:, 1:], ((0, 0), (0, 1), (0, 0)))
 
-    def _mass(self, classes: Classes, scores: Scores) -> FloatArray:
+    def _mass(self, classes: _engine.Classes, scores: Scores) -> FloatArray:
         below = count_within(scores, np.nextafter(classes.split, -np.inf))
         return np.diff(np.append(below, scores.n_pairs)).astype(np.float64)
 

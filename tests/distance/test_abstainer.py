@@ -26,6 +26,7 @@ from skrank_abstain.displays import PairReliabilityDisplay
 from skrank_abstain.distance import (
     DistanceAbstainer,
     _abstainer,
+    _pairs,
     pair_feature_distances,
 )
 from skrank_abstain.distance._abstainer import NearCurve
@@ -266,9 +267,9 @@ def test_a_large_query_of_few_neighbours_takes_few_distances(monkeypatch):
     X, y = rng.uniform(size=(20_000, 2)), rng.integers(0, 3, 20_000)
     ranker = DistanceAbstainer(FITTED, gamma=0.005, scale=None).fit(X[:99], y[:99])
     computed = []
-    measure = _abstainer.distances
+    measure = _pairs.distances
     monkeypatch.setattr(
-        _abstainer,
+        _pairs,
         "distances",
         lambda c, left, right, norm: (
             computed.append(left.size),
