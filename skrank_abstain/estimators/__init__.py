@@ -2,7 +2,8 @@
 
 from skrank_abstain.estimators._bases import (
     ModelWrapper,
-    predict_items,
+    model_columns,
+    predict,
     score_new_items,
 )
 from skrank_abstain.estimators._named_rankers import (

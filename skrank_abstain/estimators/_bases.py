@@ -264,8 +264,9 @@ def _fitted_state(model: Any) -> dict[str, Any]:
     }
 
 
-# A method of the rankers that are drop-ins for the ranker they wrap.
-def predict_items(self: Any, X: Any, *, qid: Any = None) -> FloatArray:
+# A method of the rankers that are drop-ins for the ranker they wrap. Scorers of
+# scikit-learn look it up by its own name.
+def predict(self: Any, X: Any, *, qid: Any = None) -> FloatArray:
     """Return the wrapped ranker's score of each item, as ``decision_function``.
 
     Parameters
@@ -342,6 +343,7 @@ class RuleThreshold(ModelWrapper):
             )
             reached, n_pairs = self.coverage_, self.n_pairs_
             warn_of_excess("pairs", reached, rule.coverage, n_pairs, why)
+        self._calibration.warn_of_coin(self._region)
         self._warn_of_few(rule)
         if self.verbose:
             print(  # noqa: T201

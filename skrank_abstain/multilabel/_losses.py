@@ -441,7 +441,7 @@ def losses_of_known(
 
 
 def check_label_matrix(
-    values: Any, name: str, shape: Any = (None, None), **allowed: bool
+    values: Any, name: str, shape: Any = (None, None), **allowed: Any
 ) -> FloatArray:
     """Return one finite float64 per sample and label.
 

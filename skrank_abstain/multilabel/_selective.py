@@ -347,15 +347,6 @@ default="misranking"
         # With one sample, a scalar qid says that the rows are one query.
         qid = items.qid if rows.size > 1 else 0
         self._take(ranker.fit(items.X, items.y, qid=qid))
-        wrong, _, high = ranker.calibration_totals_.discordance_interval("pairs")
-        # Fewer samples warn anyway, and their interval may be as wide by chance.
-        if high >= 0.5 and rows.size >= 10:
-            warn_user(
-                f"{wrong:.0%} of the decided orders of labels are wrong on the "
-                f"calibration samples (95 % interval up to {high:.0%}), perhaps no "
-                "better than a coin: check that the columns of y stand in the order in "
-                "which a fitted estimator learned them, and that X tells about them."
-            )
         return self
 
     def _needs_split(self) -> str:

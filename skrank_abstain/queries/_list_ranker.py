@@ -21,7 +21,7 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import hearing, warn_user
-from skrank_abstain.estimators import ModelWrapper, predict_items, score_new_items
+from skrank_abstain.estimators import ModelWrapper, predict, score_new_items
 from skrank_abstain.pairs import Scores
 from skrank_abstain.selection import fit_values
 from skrank_abstain.tie_models import GradedRelevance, resolve_tie_model
@@ -102,7 +102,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
     __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
 
-    predict = decision_function = predict_items  # scikit-learn's scorers ask for both
+    predict = decision_function = predict  # scikit-learn's scorers ask for both
 
     def evaluate(
         self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: Any = None

@@ -46,6 +46,9 @@ FEWEST_QUERIES = 30
 _N_THRESHOLDS = 100
 #: `fit` warns from this share of ties among the accepted pairs.
 _MOST_TIES = 0.95
+#: It warns of a coin from this share of wrong orders, of at least so many pairs; it
+#: looks at so many queries.
+_MUCH_WRONG, _ENOUGH_PAIRS, _ENOUGH_QUERIES = 0.45, 100, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,6 +429,23 @@ class Calibration(Value):
                 f"calibration pairs {accepted - ties:.0f} are decided by order. If "
                 "only a wrong order costs, pass loss='misranking': only equal scores "
                 "are then called a tie."
+            )
+
+    def warn_of_coin(self, region: Any) -> None:
+        """Warn where the decided orders are hardly better than a coin's."""
+        some = self.items
+        if some.unit is None:  # no more are needed to see it
+            some = some.take_queries(np.arange(min(some.n_queries, _ENOUGH_QUERIES)))
+        found = self.totals(region, some)
+        wrong, n_unlike = found.discordant.sum(), found.unlike.sum()
+        # A called tie is half wrong, and has a warning of its own.
+        orders = found.answered_order.sum() > found.answered_tie.sum()
+        if orders and n_unlike >= _ENOUGH_PAIRS and wrong >= _MUCH_WRONG * n_unlike:
+            warn_user(
+                f"{wrong / n_unlike:.0%} of the decided calibration pairs that differ "
+                "are in the wrong order, hardly better than a coin: check that y and "
+                "qid belong to the rows of X, that its columns stand as the model was "
+                "trained, and that higher is better in y as in scores."
             )
 
     def coverage_interval(self, region: Any, **options: Any) -> FloatArray:

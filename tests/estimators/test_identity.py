@@ -135,7 +135,7 @@ def test_a_model_that_cannot_be_saved_counts_by_its_type():
     assert fit(BALToR(Unsaved(), random_state=0)).id_ != RANKER.id_
 
 
-@pytest.mark.filterwarnings("ignore:.* perhaps no better than a coin")
+@pytest.mark.filterwarnings("ignore:.* hardly better than a coin")
 def test_a_ranker_of_labels_has_one_for_itself_and_its_decisions():
     X = np.random.default_rng(0).normal(size=(60, 3))
     Y = (X @ np.ones((3, 4)) + np.random.default_rng(1).normal(size=(60, 4))) > 0
