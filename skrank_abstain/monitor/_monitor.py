@@ -38,7 +38,7 @@ _VERSION = 4
 #: Number of levels of each statistic.
 _N_LEVELS = 65
 #: Queries of each day that are kept, to see whether they come again.
-_N_MARKS = 8
+_N_MARKS = 3
 #: An audit of the discordance draws up to so many pairs of a query, and fewer if those
 #: of at most this share of the calibration queries would then all be tied.
 _MOST_DRAWS, _MISSED = 20, 0.05
@@ -97,7 +97,7 @@ class Monitor:
     asked : dict
         Questions of all queries with an open one, by query.
     marks : dict of str to list of int
-        Hashes of up to 8 queries of each day.
+        Hashes of up to 3 queries of each day.
 
     Notes
     -----
