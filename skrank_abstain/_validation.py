@@ -351,7 +351,8 @@ def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
         y = np.where(codes < 0, np.nan, codes)
     # Two grades that become one float would make a tie that the data do not have.
     given = check_vector(y, "y", n_items)
-    remedy = " Leave out the rows without a grade: keep = y.notna()."
+    remedy = " Leave out the rows without a grade: keep = y.notna(); of words, look "
+    remedy += "first for those that y.map did not know."
     if given.dtype.kind not in "iufb" and not any(map(is_missing, given)):
         remedy = (
             ' Encode grades as ordered numbers, as y.map({"green": 0, "yellow": 1, '

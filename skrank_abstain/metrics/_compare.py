@@ -57,7 +57,8 @@ RatioDifference
         rows = [[name, *getattr(self, name)] for name in _QUANTITIES]
         head = ("{:20}" + "{:>12}" * 6).format("", *RatioDifference._fields)
         lines = [("{:20}" + "{:12.4f}" * 6).format(*row) for row in rows]
-        said = f"coverage {self.coverage:g}, loss {self.loss}"
+        said = f"Both decide a share of {self.coverage:g} (loss: {self.loss}). "
+        said += "The difference is a - b; lower is better, but for the two coverages."
         return "\n".join([said, head, *lines])
 
     def _columns(self) -> dict[str, NDArray[Any]]:
@@ -226,6 +227,7 @@ def _decisions(each: Any, X: Any, y: Any, qid: Any) -> tuple[PairDecisions, Any,
     check_row_order(X, y=y, qid=qid)
     ranker, X, y, qid = find_ranker(each, X, y, qid, "predict_pairs")
     loss = getattr(ranker, "loss", "misranking")
+    ranker.evaluate(X, y, qid=qid)  # which warns of rows that fit got
     return ranker.predict_pairs(X, qid=qid), y, loss
 
 

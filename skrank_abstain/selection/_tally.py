@@ -171,8 +171,8 @@ class PairTotals(Table):
         wrong = self.misranked.sum()
         called = 2 * abs(round(self.unlike.sum() - self.ordered.sum() - wrong, 6))
         return (
-            f"PairTotals({n_pairs:g} pairs of {np.sum(self.pairs > 0)} queries, "
-            f"weights included: {decided:g} decided, {n_pairs - decided:g} open; of "
+            f"PairTotals({n_pairs:g} pairs of {np.sum(self.pairs > 0)} queries: "
+            f"{decided:g} decided, {n_pairs - decided:g} open; of "
             f"{self.unlike.sum():g} decided pairs that differ {wrong:g} are in the "
             f"wrong order and {called:g} called a tie)"
         )

@@ -139,7 +139,7 @@ def test_totals_say_what_they_hold(data):
     n_queries = sum(np.sum(qid == query) > 1 for query in np.unique(qid))
     assert 0 < n_queries < np.unique(qid).size
     assert repr(some) == (
-        f"PairTotals({n_pairs:g} pairs of {n_queries} queries, weights included: "
+        f"PairTotals({n_pairs:g} pairs of {n_queries} queries: "
         f"{decided:g} decided, {n_pairs - decided:g} open; of "
         f"{decided - some.accepted_tied.sum():g} decided pairs that differ {n_wrong:g} "
         "are in the wrong order and 0 called a tie)"

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
+from sklearn.metrics import get_scorer, r2_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -287,6 +288,7 @@ def test_no_qid_is_needed_where_fit_had_none(data, name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "confidence=0.5 promises something")
+        warnings.filterwarnings("ignore", ".* have the features of .* that fit got")
         SCORERS[name](ranker, data.data, data.target)
 
 
@@ -365,6 +367,27 @@ def test_cross_validate_routes_qid_to_several_scorers(data):
             )
         ]
         np.testing.assert_array_equal(result[f"test_{name}"], expected)
+
+
+@pytest.mark.usefixtures("routing")
+def test_scorers_of_items_take_the_scores(data):
+    # As a ranker without abstention: get_scorer looks its predict up by name.
+    ranker = BALToR(Ridge(), random_state=0)
+    ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    scores = ranker.predict(data.data)
+    assert get_scorer("r2")(ranker, data.data, data.target) == pytest.approx(
+        r2_score(data.target, scores)
+    )
+    found = cross_validate(
+        ranker,
+        data.data,
+        data.target,
+        params={"qid": data.qid},
+        cv=GroupKFold(3).set_split_request(groups="qid"),
+        scoring=["r2", "neg_mean_absolute_error"],
+        error_score="raise",
+    )
+    assert np.isfinite(found["test_r2"]).all()
 
 
 @pytest.mark.usefixtures("routing")
