@@ -24,6 +24,7 @@ _BETWEEN = (
     pickle.__file__,
     contextlib.__file__,
 )
+_VALIDATION = f"{Path(sklearn.__file__).parent}{os.sep}model_selection{os.sep}"
 #: A coverage that exceeds the target by no more than this needs no warning.
 _MOST_EXCESS = 0.1
 #: Lists that `hearing` fills, the innermost last.
@@ -47,8 +48,13 @@ def heard() -> list[str]:
 
 
 def user_asks() -> bool:
-    """Whether the function before the caller was called by the user's own code."""
-    return not sys._getframe(3).f_code.co_filename.startswith(_BETWEEN)
+    """Whether the user's code asks, and no search or cross-validation does for it."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_BETWEEN):
+        if frame.f_code.co_filename.startswith(_VALIDATION):
+            return False
+        frame = frame.f_back
+    return True
 
 
 def require(library: str, what: str, install: str) -> Any:

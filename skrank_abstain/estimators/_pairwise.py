@@ -458,7 +458,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         """
         check_row_order(X, y=y, qid=qid, sample_weight=sample_weight)
         gaps, _, queries = self._gaps(X, y, qid)
-        intake.warn_of_seen(self, self._hashes, X, "pair")
+        intake.warn_of_seen(self, lambda: self._hashes(X), unit="pair")
         weight = check_sample_weight(sample_weight, gaps.n_pairs)
         tally = self._calibration.engine.tally(gaps, [self._region], weight=weight)
         return tally.totals(queries.values)

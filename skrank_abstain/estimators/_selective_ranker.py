@@ -29,6 +29,7 @@ from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import (
     PairDecisions,
     PairRecord,
+    Queries,
     Ranking,
     Scores,
     check_item_id,
@@ -56,7 +57,7 @@ class PairDecider(_bases.ModelWrapper):
     _loss: FloatArray = ZERO_ONE_LOSS
 
     # scikit-learn's scorers ask for both.
-    predict = decision_function = _bases.predict_items
+    predict = decision_function = _bases.predict
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
@@ -105,6 +106,12 @@ class PairDecider(_bases.ModelWrapper):
         if pairs is None:
             return decide(selection.decide_queries)
         return decide(selection.decide_pairs, *check_pairs(pairs, items.queries))
+
+    def _warn_of_seen(self, X: Any, queries: Queries) -> None:
+        """Warn if ``fit`` got these rows, or others of their queries."""
+        intake.warn_of_seen(
+            self, lambda: intake.hash_rows(_bases.model_columns(self, X)), queries
+        )
 
     def _deciding(
         self, decision: selection.Decides, items: Scores, item_id: Any
@@ -277,9 +284,7 @@ class PairDecider(_bases.ModelWrapper):
                 "groups must be None with pairs, got both: evaluate group by group."
             )
         decision, items = self._decision(X, qid, needs_qid=True)
-        intake.warn_of_seen(
-            self, lambda X: intake.hash_rows(_bases.model_columns(self, X)), X
-        )
+        self._warn_of_seen(X, items.queries)
         relevance = check_relevance(y, items.value.size)
         weight = check_sample_weight(sample_weight, items.value.size)
         if pairs is None:
@@ -1055,4 +1060,5 @@ feature_names_in_
     def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> Scores:
         check_row_order(X, y=y, qid=qid)
         items = self._scored(X, qid, needs_qid=True)
+        self._warn_of_seen(X, items.queries)
         return replace(items, y=check_relevance(y, items.value.size))

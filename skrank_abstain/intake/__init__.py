@@ -3,9 +3,12 @@
 from skrank_abstain.intake._repeats import (
     TRAINED_TOO,
     AboutRows,
+    count_seen,
     describe_rows,
     find_repeats,
+    hash_ids,
     hash_rows,
+    warn_of_count,
     warn_of_repeats,
     warn_of_seen,
     warn_of_trained,

@@ -6,7 +6,7 @@ about one in 37 million.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b, sha256
 from numbers import Real
 from typing import Any, NamedTuple
@@ -34,6 +34,7 @@ _REMEMBERED = 100_000
 #: Values that are hashed at once: they stay in the processor's cache.
 _BLOCK = 32768
 _MISSING = np.float64(np.nan).view(np.uint64)
+_NONE = np.zeros(0, np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,8 @@ class HashedRows(Value):
         Whether these are all.
     fingerprint : str
         Of all data of ``fit``; empty if X cannot be read.
+    queries : ndarray of shape (n_queries,), uint64
+        Hashes of the ids of queries; none if they were not named.
     """
 
     comparable: bool
@@ -68,6 +71,7 @@ class HashedRows(Value):
     hashes: BitArray
     complete: bool
     fingerprint: str = ""
+    queries: BitArray = field(default_factory=_NONE.copy)
 
     def count_in(self, hashes: BitArray) -> int:
         """Count the given rows that ``fit`` saw; an estimate unless ``complete``."""
@@ -79,7 +83,7 @@ class HashedRows(Value):
         return round(float(found * hashes.size / max(sample.size, 1)))
 
 
-_NOT_COMPARABLE = HashedRows(False, 0, 0, 0, 0, False, np.zeros(0, np.uint64), True)
+_NOT_COMPARABLE = HashedRows(False, 0, 0, 0, 0, False, _NONE, True)
 
 
 class AboutRows(NamedTuple):
@@ -107,6 +111,8 @@ def find_repeats(
     folds: Sequence[IntArray] = (),
     *,
     copies: bool = False,
+    ids: BitArray = _NONE,
+    n_columns: int = 2,
 ) -> HashedRows:
     """Compare the rows of ``fit`` with each other.
 
@@ -123,6 +129,10 @@ def find_repeats(
         Rows that calibrate, fold by fold; all others of the data trained.
     copies : bool, default=False
         Whether to look for repeated queries.
+    ids : ndarray of shape (n_queries,), uint64, default=()
+        Hashes of the ids of queries.
+    n_columns : int, default=2
+        Of X. Of one, such as a score, different items may well have equal values.
 
     Returns
     -------
@@ -145,7 +155,10 @@ def find_repeats(
         if found.comparable and parts:
             n_shared = sum(part.n_shared for part in parts)
             found = replace(found, n_shared=n_shared, trained=True)
-    return replace(found, fingerprint=fingerprint(hashes, queries.codes, labels))
+    if n_columns == 1:
+        found = replace(found, comparable=False, n_shared=0)
+    known = fingerprint(hashes, queries.codes, labels)
+    return replace(found, fingerprint=known, queries=ids)
 
 
 def _one_per_row(hashes: BitArray) -> BitArray:
@@ -259,31 +272,59 @@ def _warn_of_training_rows(
 
 
 def warn_of_seen(
-    ranker: Any, hash_all: Callable[[Any], BitArray | None], X: Any, unit: str = "item"
+    ranker: Any,
+    hash_all: Callable[[], BitArray | None],
+    queries: Queries | None = None,
+    unit: str = "item",
 ) -> None:
-    """Warn a user who measures on rows of ``fit``.
+    """Warn if rows, or other rows of the same queries, are measured that ``fit`` got.
 
-    Silent where the library or scikit-learn asks: a search may score its training rows.
-    Call it from the public method itself.
+    Silent about rows where a search asks, which may score its training rows.
     """
     found: HashedRows | None = ranker._fit_rows
-    if found is not None and found.comparable and user_asks():
-        hashes = hash_all(X)
-        if hashes is not None:
-            _count_seen(found, hashes, unit)
-
-
-def _count_seen(found: HashedRows, hashes: BitArray, unit: str) -> tuple[int, str]:
-    """Return how many rows are as those of ``fit``; warn, and say it, if many are."""
+    if found is None or not found.comparable:
+        return
+    user_measures, n_cut, n_queries = user_asks(), 0, 0
+    if queries is not None and found.queries.size:
+        ids, n_queries = queries.values, queries.n_queries
+        # The same numbers may be those of other data, which were counted anew.
+        counted = ids.dtype.kind in "iuf" and np.ptp(ids) < n_queries
+        if not (user_measures and counted):
+            n_cut = int(np.isin(hash_ids(queries), found.queries).sum())
+    cut = _is_many(n_cut, n_queries, _FEWEST_QUERIES)
+    hashes = hash_all() if user_measures or cut else None
+    if hashes is None:
+        return
     n_rows, n_seen = len(hashes), found.count_in(_one_per_row(hashes))
+    if user_measures:
+        warn_of_count(n_seen, n_rows, unit)
+    if cut and not _is_many(n_seen, n_rows, _FEWEST_ITEMS):
+        warn_user(
+            f"{n_cut} of {n_queries} queries have the ids of queries that fit got, "
+            "with other items: if a split by rows has cut them in two, what is "
+            "measured is too good for new queries. Split by query: GroupKFold or "
+            "GroupShuffleSplit, with the ids as groups."
+        )
+
+
+def count_seen(found: HashedRows | None, X: Any) -> int:
+    """Count the rows that have the features of rows that ``fit`` got."""
+    if found is None or not found.comparable:
+        return 0
+    hashes = hash_rows(X)
+    return 0 if hashes is None else found.count_in(hashes)
+
+
+def warn_of_count(n_seen: int, n_rows: int, unit: str = "item") -> str:
+    """Warn, and say it, if many of the rows are as those of ``fit``."""
     if not _is_many(n_seen, n_rows, _FEWEST_ITEMS):
-        return n_seen, ""
+        return ""
     seen = f"{n_seen} of {n_rows} {unit}s have the features of {unit}s that fit got"
     warn_user(
         f"{seen}: if they are the same, what is measured on them is too good for new "
         f"data. Measure on {unit}s that fit did not get."
     )
-    return n_seen, seen
+    return seen
 
 
 def describe_rows(
@@ -320,7 +361,8 @@ def describe_rows(
             "features"
         )
         return AboutRows(lines, True)
-    n_seen, seen = _count_seen(found, hashes, unit)
+    n_seen = found.count_in(_one_per_row(hashes))
+    seen = warn_of_count(n_seen, codes.size, unit)
     parts = "training and calibration data" if found.trained else "calibration data"
     about = "" if found.complete else "about "
     seen_of = f"{about}{n_seen} of {codes.size}"
@@ -376,6 +418,12 @@ def hash_rows(X: Any) -> BitArray | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return mix(total)
+
+
+def hash_ids(queries: Queries | None) -> BitArray:
+    """Return the hashes of the ids of queries, in order; none without."""
+    hashes = None if queries is None else hash_rows(queries.values[:, None])
+    return _NONE if hashes is None else hashes
 
 
 def fingerprint(hashes: BitArray | None, *columns: Any) -> str:

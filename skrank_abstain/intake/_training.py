@@ -177,12 +177,16 @@ def train_and_score(
     repeats = None
     if ranker._rows_are_items:
         hashes, folds = _repeats.hash_rows(rows.X), trained.folds
+        how: Any = {"ids": _repeats.hash_ids(rows.named_queries), "copies": True}
         repeats = _repeats.find_repeats(
-            hashes, queries, chosen, rows.y, folds, copies=True
+            *(hashes, queries, chosen, rows.y, folds),
+            **how,
+            n_columns=rows.X.shape[1],
         )
         _repeats.warn_of_repeats(repeats)
         if trained.prefit:
-            _repeats.warn_of_trained(trained.model, rows.X, hashes)
+            known = hashes if repeats.comparable else None
+            _repeats.warn_of_trained(trained.model, rows.X, known)
     in_group = None if codes is None else codes[chosen]
     data = Scores(trained.scores, left.queries, y=left.y, X=left.X, group=in_group)
     group = kinds.code[queries.codes[chosen[left.queries.first_rows]]]

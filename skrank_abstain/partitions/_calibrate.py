@@ -114,7 +114,9 @@ def calibrate(
     vars(fitted).update(_common_columns(part.columns for part in parts))
     sizes = np.array([part.y.size for part in parts])
     rows = RowsElsewhere(partitions, reader, sizes, np.arange(sizes.sum()))
-    data, kinds, repeats = _joined(parts, rows if reads_features else None)
+    n_columns = getattr(fitted, "n_features_in_", 0) - (rule.groups is not None)
+    X = rows if reads_features else None
+    data, kinds, repeats = _joined(parts, X, n_columns)
     known = intake.CalibrationData.of(
         data,
         rule.tuning_size,
@@ -216,6 +218,8 @@ class Scored(NamedTuple):
         Number of the query within the partition.
     hashes : ndarray of shape (n_items,), uint64, or None
         Of the rows; None if they cannot be read.
+    names : ndarray of shape (n_queries,), uint64
+        Hashes of the ids; none if queries are not named.
     ids : ndarray of shape (n_queries,)
     columns : dict
         What a ranker stores about the columns.
@@ -229,6 +233,7 @@ class Scored(NamedTuple):
     y: FloatArray
     query: Any
     hashes: Any
+    names: Any
     ids: Any
     columns: dict[str, Any]
     doubt: Warning | None
@@ -241,7 +246,8 @@ def _score(partition: Any, reader: Reader, model: Any) -> Scored:
     if not len(y):
         none, codes = np.empty(0), np.empty(0, dtype=np.int32)
         group = None if reader.groups is None else (codes, none)
-        return Scored(none, none, codes, none.view(np.uint64), none, {}, None, group)
+        bits = none.view(np.uint64)
+        return Scored(none, none, codes, bits, bits, none, {}, None, group)
     ranker = _unfitted(reader.ranker)  # threads of one process share the other
     rows, doubt = intake.check_labelled_rows(ranker, X, y, ids, reader.groups)
     group = None
@@ -264,6 +270,7 @@ def _score(partition: Any, reader: Reader, model: Any) -> Scored:
         rows.y,
         rows.queries.codes.astype(np.int32),
         intake.hash_rows(rows.X),
+        intake.hash_ids(rows.named_queries),
         rows.queries.values,
         {name: vars(ranker)[name] for name in seen if name in vars(ranker)},
         doubt,
@@ -271,25 +278,28 @@ def _score(partition: Any, reader: Reader, model: Any) -> Scored:
     )
 
 
-def _joined(parts: list[Scored], X: Any) -> tuple[Scores, list[Any] | None, Any]:
+def _joined(
+    parts: list[Scored], X: Any, n_columns: int
+) -> tuple[Scores, list[Any] | None, Any]:
     """Return the items of all partitions, and the repeats among their rows.
 
     Empties the list, so that no array is in memory twice.
     """
-    score, y, query, hashes, ids, _, _, group = map(list, zip(*parts, strict=True))
+    score, y, query, hashes, names, ids, *_, group = map(list, zip(*parts, strict=True))
     parts.clear()
     queries = group_queries(_numbered(query, ids), sum(map(len, query)))
     query.clear()
     data, kinds = Scores(_taken(score), queries, y=_taken(y), X=X), None
     if group[0] is not None:
-        codes, names = zip(*group, strict=True)
-        every = [name for some in names for name in some.tolist()]
+        codes, found = zip(*group, strict=True)
+        every = [name for some in found for name in some.tolist()]
         number, different = encode_qid(every, len(every), name="groups")
-        data = replace(data, group=number[_numbered(codes, names)])
+        data = replace(data, group=number[_numbered(codes, found)])
         kinds = different.tolist()
     known = None if any(each is None for each in hashes) else _taken(hashes)
     rows = np.arange(data.y.size)
-    repeats = intake.find_repeats(known, queries, rows, data.y, copies=True)
+    how = {"ids": _taken(names), "n_columns": n_columns}
+    repeats = intake.find_repeats(known, queries, rows, data.y, copies=True, **how)
     intake.warn_of_repeats(repeats)
     return data, kinds, repeats
 

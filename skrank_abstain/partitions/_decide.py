@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from skrank_abstain import intake
 from skrank_abstain._validation import encode_qid, is_scalar
-from skrank_abstain.estimators import SelectiveRanker
+from skrank_abstain.estimators import SelectiveRanker, model_columns
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.partitions._calibrate import ModelColumns, open_frame
 from skrank_abstain.partitions._engines import refuse_split_queries, rows_of
@@ -53,6 +54,11 @@ def evaluate(
         If a partition breaks a rule of ``ranker.evaluate``, or a query lies in two;
         the message has their numbers.
 
+    Warns
+    -----
+    UserWarning
+        If items have the features of items that calibrated the ranker.
+
     Examples
     --------
     >>> from sklearn.ensemble import HistGradientBoostingRegressor
@@ -70,9 +76,12 @@ def evaluate(
     """
     names = {"label": label, "item_id": item_id, "sample_weight": sample_weight}
     rows, small, columns = _opened(ranker, frame, qid, **names)
-    found = rows.map(_evaluate, small, label, qid, sample_weight, columns)
-    refuse_split_queries([ids for _, ids in found])
-    totals = [each for each, _ in found if each is not None]
+    known = ranker._fit_rows
+    found = rows.map(_evaluate, small, known, label, qid, sample_weight, columns)
+    refuse_split_queries([ids for _, ids, _ in found])
+    totals = [each for each, *_ in found if each is not None]
+    n_seen, n_rows = np.sum([counts for *_, counts in found], axis=0)
+    intake.warn_of_count(int(n_seen), int(n_rows))
     parts = [each.name for each in fields(PairTotals)]
     arrays = {n: [getattr(t, n) for t in totals] or [np.empty(0)] for n in parts}
     return PairTotals(**{n: np.concatenate(each) for n, each in arrays.items()})
@@ -227,21 +236,23 @@ def without_calibration_pairs(ranker: SelectiveRanker) -> Any:
 def _evaluate(
     partition: Any,
     ranker: Any,
+    known: Any,
     label: str | None,
     qid: str | None,
     sample_weight: str | None,
     columns: ModelColumns,
-) -> tuple[PairTotals | None, Any]:
-    """Return the totals of a partition, and its queries."""
+) -> tuple[PairTotals | None, Any, tuple[int, int]]:
+    """Return a partition's totals and queries, and how many rows fit saw, of all."""
     features, weight = columns.of(partition), None
     if sample_weight is not None:
         _, weight, _ = rows_of(partition, label=sample_weight, qid=None, features=[])
     X, y, ids = rows_of(partition, label=label, qid=qid, features=features)
     n_items = _num_samples(X)
     if not n_items:
-        return None, np.empty(0)
+        return None, np.empty(0), (0, 0)
     totals = ranker.evaluate(X, y, qid=ids, sample_weight=weight)
-    return totals, encode_qid(ids, n_items)[1]
+    seen = intake.count_seen(known, model_columns(ranker, X))
+    return totals, encode_qid(ids, n_items)[1], (seen, n_items)
 
 
 def _frame(

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.ensemble import (
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GroupKFold, cross_validate
+from sklearn.model_selection import GroupKFold, KFold, cross_validate
 from sklearn.multioutput import MultiOutputClassifier
 
 from skrank_abstain import (
@@ -28,13 +29,19 @@ from skrank_abstain import (
     SelectiveRanker,
 )
 from skrank_abstain.datasets import load_triage, make_ranking
+from skrank_abstain.displays import RiskCoverageDisplay
 from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.intake import _repeats, hash_rows
 from skrank_abstain.intake._repeats import describe_rows, find_repeats
-from skrank_abstain.metrics import selective_accuracy_scorer, selective_utility
+from skrank_abstain.metrics import (
+    compare,
+    selective_accuracy_scorer,
+    selective_utility,
+)
 from skrank_abstain.multilabel import SelectiveMultilabelRanker
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.queries import QueryRiskRanker, TopSetRanker
+from skrank_abstain.scorers import ScoreColumn
 from skrank_abstain.selection import Coverage
 
 SHARED = "calibration items trained the model too"
@@ -321,10 +328,18 @@ def test_evaluate_warns_of_rows_that_were_fitted_on(kind, days):
 def test_only_the_user_is_warned_of_rows_that_were_fitted_on(days):
     X, y, qid = days.data, days.target, days.qid
     ranker = BALToR(Ridge(), random_state=0).fit(X, y, qid=qid)
+    for measure in (
+        ranker.score,
+        ranker.risk_profile,
+        partial(selective_accuracy_scorer, ranker),
+        partial(compare, ranker, ranker),
+        partial(RiskCoverageDisplay.from_estimator, ranker),
+    ):
+        _, said = warned(partial(measure, X, y, qid=qid))
+        assert said
+        assert all(text.startswith(f"780 of 780 items {SEEN}") for text in said)
     with warnings.catch_warnings(), config_context(enable_metadata_routing=True):
         warnings.simplefilter("error")
-        ranker.score(X, y, qid=qid)
-        selective_accuracy_scorer(ranker, X, y, qid=qid)
         found = cross_validate(
             ranker,
             X,
@@ -335,6 +350,58 @@ def test_only_the_user_is_warned_of_rows_that_were_fitted_on(days):
             return_train_score=True,
         )
     assert found["train_score"].size == 3
+
+
+@pytest.mark.parametrize("splitter", [KFold, GroupKFold])
+@pytest.mark.parametrize("train_score", [False, True])
+def test_folds_that_cut_queries_are_noticed(splitter, train_score, days):
+    X, y, qid = days.data, days.target, days.qid
+    cv = splitter(3, shuffle=True, random_state=0)
+    with config_context(enable_metadata_routing=True):
+        for params in ({}, {"scoring": selective_accuracy_scorer}):
+            params |= {"params": {"qid": qid}, "return_train_score": train_score}
+            if splitter is GroupKFold:
+                params["cv"] = cv.set_split_request(groups="qid")
+            else:
+                params["cv"] = cv
+            ranker = BALToR(Ridge(), random_state=0)
+            _, said = warned(partial(cross_validate, ranker, X, y, **params))
+            cut = [
+                text
+                for text in said
+                if "if a split by rows has cut them in two" in text
+            ]
+            assert len(cut) == 3 * (splitter is KFold)
+            assert cut == [text for text in said if "set the threshold" not in text]
+
+
+def test_rows_that_a_user_split_are_noticed_by_names_of_queries(days):
+    X, y, qid = days.data, days.target, days.qid
+    rows = np.random.default_rng(0).permutation(qid.size)
+    new, old = np.split(rows, [390])
+    for ids, is_noticed in ((qid * 7, True), ([f"q{k}" for k in qid], True), (qid, 0)):
+        ids = np.array(ids)
+        ranker = BALToR(Ridge(), random_state=0).fit(X[old], y[old], qid=ids[old])
+        _, said = warned(partial(ranker.evaluate, X[new], y[new], qid=ids[new]))
+        assert len(said) == is_noticed
+        # Other queries may have the same numbers.
+        if not is_noticed:
+            other = make_ranking(60, random_state=3)
+            assert not warned(
+                partial(ranker.evaluate, other.data, other.target, qid=other.qid)
+            )[1]
+
+
+def test_rows_of_one_score_are_different_items():
+    # Of trees, say: a score with few values does not tell items apart.
+    data = make_ranking(100, n_items=13, random_state=0)
+    score = data.data[:, :1].round(3)
+    first, rest = data.qid < 50, data.qid >= 50
+    ranker = BALToR(ScoreColumn(), random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ranker.fit(score[first], data.target[first], qid=data.qid[first])
+        ranker.evaluate(score[rest], data.target[rest], qid=data.qid[rest])
 
 
 def test_a_saved_ranker_remembers(days):
@@ -433,7 +500,7 @@ def test_a_pair_is_the_same_in_either_order():
     assert f"## Warnings\n\n- 40 of 100 pairs {SEEN} pairs that fit got" in page
     with pytest.warns(UserWarning, match=f"^100 of 100 pairs {SEEN}"):
         classifier.evaluate(turned[:100], -y[:100])
-    assert warned(lambda: classifier.score(X[:200], y[:200]))[1] == []
+    assert len(warned(lambda: classifier.score(X[:200], y[:200]))[1]) == 1
 
 
 def test_pairs_in_both_parts():

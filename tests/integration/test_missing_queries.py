@@ -24,7 +24,10 @@ from skrank_abstain.distance import ConstrainedLinearRanker, DistanceAbstainer
 from skrank_abstain.selection import Coverage
 
 pytestmark = pytest.mark.filterwarnings(
-    "error", "ignore:Nearly all accepted pairs are ties"
+    "error",
+    "ignore:Nearly all accepted pairs are ties",
+    "ignore:.* have the features of items that fit got",
+    "ignore:.* hardly better than a coin",
 )
 
 CLASSES = {

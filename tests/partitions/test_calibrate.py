@@ -282,6 +282,16 @@ def test_queries_that_are_there_twice_are_found_over_partitions():
         calibrate(BALToR(MODEL), parts)
 
 
+def test_evaluating_what_calibrated_warns():
+    parts = split(labelled(40, seed=0), 3, seed=0)
+    ranker = calibrate(BALToR(MODEL), parts[:2])
+    n_items, n_new = (sum(len(part[1]) for part in some) for some in (parts, parts[2:]))
+    message = f"{n_items - n_new} of {n_items} items have the features of items that"
+    with pytest.warns(UserWarning, match=message) as said:
+        evaluate(ranker, parts)
+    assert len(said) == 1
+
+
 @pytest.mark.parametrize("what", ["evaluate", "predict_pairs", "deferred", "ranking"])
 def test_what_is_decided_keeps_queries_whole(what):
     parts = split(labelled(20, seed=0), 2, seed=0)

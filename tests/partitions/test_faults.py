@@ -362,7 +362,7 @@ def test_weights_are_a_column(named):
     features = pd.DataFrame(X).rename(columns=str)
     if named:
         X, X0 = features, pd.DataFrame(X0).rename(columns=str)
-    ranker = BALToR(MODEL).fit(X0, y0, qid=qid0)
+    ranker = BALToR(MODEL).fit(X0, y0, qid=np.char.add(qid0, "-"))
     expected = ranker.evaluate(X, y, qid=qid, sample_weight=weight)
     frame = features.assign(y=y, q=qid, w=weight)
     half = np.isin(qid, pd.unique(qid)[:20])
