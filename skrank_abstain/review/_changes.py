@@ -46,9 +46,9 @@ class Changes(Table):
         A sentence about each item that changed, "" for the others. For an item that
         new answers are about it names the one without which least is left of the
         change of its expected gain. It says if its data changed (what the model
-        compares moved) and which answers about it no longer count, as if taken back;
-        how P(top n grades), to have one of the n best grades, changed, for the n where
-        it changed most; and counts the orders with it that were decided before and are
+        compares moved), after how many answers that still count; which answers about it
+        no longer count, as if taken back; how P(top n grades), to have one of the n
+        best grades, changed, for the n where it changed most; and counts the orders with it that were decided before and are
         open now, or turned around. Any other item, and one that moved against its own
         gain, changed because of another: which passed it, or changed most; of several
         that passed it the first is named, and the others are counted. Where there is
@@ -176,6 +176,12 @@ class _Lists:
         then, now = self.value
         return self.stays & ~np.isclose(then, now, rtol=1e-6, atol=0)
 
+    @property
+    def kept(self) -> list[frozenset[int]]:
+        """Pairs with an answer that both lists have."""
+        then, now = self.heard
+        return [pair for pair in now if now[pair] & then.get(pair, set())]
+
     def answered(self, since: int) -> set[frozenset[int]]:
         """Return pairs with an answer that a list has and the other has not."""
         there, other = self.heard[since], self.heard[1 - since]
@@ -204,7 +210,10 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
     for i in sorted({i for pair in pairs for i in pair[:2]}):
         own[i].append(_answer(i, pairs[most[i]], names))
     for i in np.flatnonzero(moved):
-        own[i].append("its data changed")
+        # Who gave them saw other data.
+        n_older = sum(i in pair for pair in lists.kept)
+        after_them = f" after {n_older} answer{'s' * (n_older > 1)}" * bool(n_older)
+        own[i].append(f"its data changed{after_them}")
     gone: dict[int, list[int]] = {}
     for i, j in sorted(chain(*map(permutations, lists.answered(0) - fresh))):
         gone.setdefault(i, []).append(j)

@@ -265,6 +265,17 @@ def test_new_data_and_a_new_answer_are_both_named():
     assert f": {FIRST[0]} was put below it; its data changed; P(top " in text
 
 
+def test_answers_from_before_the_data_changed_are_counted():
+    low, row = FIRST[8], NAMES.tolist().index(FIRST[8])
+    said = [answer(low, FIRST[10]), answer(FIRST[7], low), answer(FIRST[3], FIRST[1])]
+    evening = reviewed(said=said, move={row: 2.0})
+    text = because(evening.changes(reviewed(said=said)))[low]
+    assert ": its data changed after 2 answers; P(top " in text
+    # An answer of today knows the data of today.
+    text = because(evening.changes(reviewed(said=said[1:])))[low]
+    assert "its data changed after 1 answer; P(top " in text
+
+
 def test_items_that_came_and_went():
     gone, new = FIRST[0], FIRST[6]
     rows = range(12)
