@@ -64,10 +64,10 @@ numba.core.event.register("numba:compile", Compilations())
 ranker = skrank_abstain.BALToR(model, tie_model="TIE_MODEL")
 calls = {
     "fit": lambda: ranker.fit(X, y, qid=qid),
-    "predict_pairs": lambda: ranker.predict_pairs(X, qid),
+    "predict_pairs": lambda: ranker.predict_pairs(X, qid=qid),
     "score": lambda: ranker.score(X, y, qid=qid),
-    "ranking": lambda: ranker.ranking(X, qid),
-    "rank_intervals": lambda: ranker.rank_intervals(X, qid),
+    "ranking": lambda: ranker.ranking(X, qid=qid),
+    "rank_intervals": lambda: ranker.rank_intervals(X, qid=qid),
     "evaluate": lambda: ranker.evaluate(X, y, qid=qid),
 }
 for step, call in calls.items():

@@ -48,13 +48,14 @@ class Changes(Table):
         change of its expected gain. It says if its data changed (what the model
         compares moved), after how many answers that still count; which answers about it
         no longer count, as if taken back; how P(top n grades), to have one of the n
-        best grades, changed, for the n where it changed most; and counts the orders with it that were decided before and are
-        open now, or turned around. Any other item, and one that moved against its own
-        gain, changed because of another: which passed it, or changed most; of several
-        that passed it the first is named, and the others are counted. Where there is
-        none, answers count for more or less than before, as where answers of other
-        queries say more of a reviewer. A sentence about an item of a newly answered
-        pair that people disagree about, if answers about other pairs decide it, too.
+        best grades, changed, for the n where it changed most; and counts the orders
+        with it that were decided before and are open now, or turned around. Any other
+        item, and one that moved against its own gain, changed because of another: which
+        passed it, or changed most; of several that passed it the first is named, and
+        the others are counted. Where there is none, answers count for more or less than
+        before, as where answers of other queries say more of a reviewer. A sentence
+        about an item of a newly answered pair that people disagree about, if answers
+        about other pairs decide it, too.
 
     Examples
     --------
