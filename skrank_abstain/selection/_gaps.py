@@ -14,6 +14,7 @@ remain to be sorted.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -85,7 +86,7 @@ class RiskCurve:
         self._loss = loss
         self._margin_of = margin_of
         self._unit = largest if largest > 0 else 1.0
-        self.crossing = self._first(self._order_wins, 0.0)
+        self.crossing = float(self._first(self._order_wins, 0.0, 0.0))
         # The risk rises up to the crossing and falls beyond, so that its maximum is
         # there; where no order ever wins it is at the far end.
         peak = self.crossing if np.isfinite(self.crossing) else self._unit * _REACH
@@ -100,27 +101,26 @@ class RiskCurve:
         """Return the conditional risk at one gap."""
         return float(self(np.array([gap]))[0])
 
-    def outer_cut(self, risk: float) -> float:
-        """Return the smallest gap where an order has at most this risk.
+    def outer_cut(self, risk: Any) -> Any:
+        """Return the smallest gap where an order has at most each risk.
 
-        Infinity if there is none.
+        Infinity if there is none; as ``risk``, a number or an array.
         """
         if not np.isfinite(self.crossing):
-            return np.inf
-        return self._first(lambda d: self._risks(d)[1] <= risk, self.crossing)
+            return np.full(np.shape(risk), np.inf)[()]
+        return self._first(lambda d, r: self._risks(d)[1] <= r, self.crossing, risk)
 
-    def inner_cut(self, risk: float) -> float:
-        """Return the largest gap where a tie has at most this risk.
+    def inner_cut(self, risk: Any) -> Any:
+        """Return the largest gap where a tie has at most each risk.
 
         Negative if there is none.
         """
-        if self.crossing == 0 or self.of_equal > risk:
-            return -1.0
-        beyond = self._first(lambda d: self._risks(d)[0] > risk, 0.0)
-        if beyond == np.inf:
-            return self.crossing
+        if self.crossing == 0:
+            return np.full(np.shape(risk), -1.0)[()]
+        beyond = self._first(lambda d, r: self._risks(d)[0] > r, 0.0, risk)
         # The last float before the risk exceeds the threshold, itself accepted.
-        return min(float(np.nextafter(beyond, 0.0)), self.crossing)
+        last = np.where(beyond < np.inf, np.nextafter(beyond, 0.0), np.inf)
+        return np.where(self.of_equal > risk, -1.0, np.minimum(last, self.crossing))[()]
 
     def _risks(self, gap: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the risks of a tie and of an order at each gap, (n,) both."""
@@ -131,30 +131,39 @@ class RiskCurve:
         losses = expected_losses(proba, self._loss)
         return losses[:, 1], losses[:, 2]
 
-    def _order_wins(self, gap: FloatArray) -> BoolArray:
+    def _order_wins(self, gap: FloatArray, _: Any) -> BoolArray:
         losses = expected_losses(self._model.checked_proba_at_gap(gap), self._loss)
         return losses[:, 2] <= losses[:, 1]
 
-    def _first(self, reached: Callable[[FloatArray], BoolArray], start: float) -> float:
+    def _first(self, reached: Callable[..., Any], start: float, risk: Any) -> Any:
         """Return where a condition that stays true becomes true, or infinity.
 
-        Each step tries 64 gaps, which costs little more than one: they cut the
-        floats between two bounds into equal parts.
+        For each risk, which is passed to the condition beside the gap. Each step tries
+        64 gaps for all risks, which costs little more than one gap for one: they cut
+        the floats between two bounds into equal parts.
         """
-        if reached(np.array([start]))[0]:
-            return start
-        low, step = start, self._unit
-        while not reached(np.array([start + step]))[0]:
-            low, step = start + step, 2 * step
-            if step > self._unit * _REACH:
-                return np.inf
-        first, last = _place(low), _place(start + step)
-        while last - first > 1:
-            inner = np.arange(first, last, max((last - first) // _TRIED, 1))[1:]
-            place = int(np.argmax(np.append(reached(inner.view(np.float64)), True)))
-            ends = first, *inner.tolist(), last
-            first, last = ends[place], ends[place + 1]
-        return _gap_at(last)
+        risks = np.reshape(risk, (-1, 1))
+
+        def holds(gap: FloatArray) -> BoolArray:
+            each = np.repeat(risks, gap.shape[1])
+            return np.reshape(reached(gap.ravel(), each), gap.shape)
+
+        low = high = np.full(risks.shape, start)
+        seek, step = ~holds(high), self._unit
+        while seek.any() and step <= self._unit * _REACH:
+            low, high = np.where(seek, high, low), np.where(seek, start + step, high)
+            seek &= ~holds(high)
+            step *= 2
+        first, last = np.where(seek, high, low).view(np.int64), high.view(np.int64)
+        while (width := last - first).max(initial=0) > 1:
+            part = np.maximum(width // _TRIED, 1)
+            n_parts = int(-(-width // part).min())
+            tried = np.minimum(first + part * np.arange(n_parts + 1), last)
+            true = holds(tried[:, 1:].view(np.float64)) | (tried[:, 1:] == last)
+            place = true.argmax(axis=1)[:, None]
+            first, last = (np.take_along_axis(tried, place + k, 1) for k in (0, 1))
+        found = np.where(seek, np.inf, last.view(np.float64))
+        return found.reshape(np.shape(risk))[()]
 
 
 @dataclass(frozen=True)
@@ -405,7 +414,7 @@ class GapRegion(Value):
         _, inner, outer = self.cuts()
         inside = (gap <= inner) | (gap >= outer)
         weight: FloatArray = inside.astype(np.float64)
-        for cut in (self.inner, self.outer):
+        for cut in (self.inner, self.outer) if self.draws else ():
             low, high = self._edges(cut)
             weight[inside & (gap >= low) & (gap <= high)] = self.kappa
         return weight
@@ -422,12 +431,13 @@ class GapRegion(Value):
         tie : ndarray of shape (n_pieces,), bool
             Whether a tie is predicted.
         """
-        edges = np.array([*self._edges(self.inner), *self._edges(self.outer)])
-        edges[1::2] = np.nextafter(edges[1::2], np.inf)
-        others = [self.crossing, self.smallest_order, self.cuts()[2]]
-        starts = np.unique(np.maximum([0.0, *edges, *others], 0.0))
+        tie_to, inner, outer = self.cuts().tolist()
+        found = {0.0, _above(tie_to), _above(inner), outer}
+        for cut in (self.inner, self.outer) if self.draws else ():
+            low, high = self._edges(cut)
+            found |= {low, _above(high)}
         # An infinite cut is one that no pair reaches: no piece begins there.
-        starts = starts[np.isfinite(starts)]
+        starts = np.array(sorted(each for each in found if 0 <= each < np.inf))
         weight, tie = self.weight(starts), starts <= self.tie_up_to
         new = np.append(True, (np.diff(weight) != 0) | (tie[1:] != tie[:-1]))
         return starts[new], weight[new], tie[new]
@@ -467,16 +477,15 @@ class GapEngine(RiskEngine):
         # the worse one: beside the curve there is an atom at a gap of 0.
         self.highest = max(self._curve.highest, self._curve.of_equal)
 
-    def below(self, risk: float, margin_of: float | None = None) -> GapRegion:
+    def each_below(self, risks: FloatArray, margin_of: Any = None) -> list[GapRegion]:
         # Two monotone searches, whatever the number of pairs.
         curve = self._by(margin_of)
-        if risk >= max(curve.highest, curve.of_equal):
-            inner, outer = -1.0, 0.0
-        else:
-            inner, outer = curve.inner_cut(risk), curve.outer_cut(risk)
-            if curve.crossing == 0:
-                outer = max(outer, _above(self._tolerance))
-        return replace(self._region(risk, inner, outer), margin_of=margin_of)
+        every = risks >= max(curve.highest, curve.of_equal)
+        least = _above(self._tolerance) if curve.crossing == 0 else 0.0
+        inner = np.where(every, -1.0, curve.inner_cut(risks))
+        outer = np.where(every, 0.0, np.maximum(curve.outer_cut(risks), least))
+        cuts = zip(risks.tolist(), inner.tolist(), outer.tolist(), strict=True)
+        return [replace(self._region(*each), margin_of=margin_of) for each in cuts]
 
     def _by(self, margin_of: float | None) -> RiskCurve:
         """Return the curve that a threshold is compared with."""
@@ -492,7 +501,8 @@ class GapEngine(RiskEngine):
             rank > scores.n_pairs - count_within(scores, [self._tolerance])[0]
         ):
             return self.below(self.highest)
-        return self._region(*cuts_at_rank(self._curve, scores, rank, self._tolerance))
+        cuts = cuts_at_rank(self._curve, scores, rank, self._tolerance)
+        return self._region(*map(float, cuts))
 
     def _decide(
         self, region: GapRegion, values: FloatArray, pairs: RowPairs
