@@ -246,17 +246,17 @@ def test_gold_answers_are_right_and_measure_the_others():
     )
     assert review.reviewer_error_["Bo"] == pytest.approx(turned, abs=0.07)
     assert right(review) > right(alone) + 0.1
-    assert review.typical.turned == review.reviewer_error_["Bo"]
+    assert review.typical.reviewer_error == review.reviewer_error_["Bo"]
     by_name = [row | {"reviewer": "gold"} for row in gold]
     same = RANKER.review(**INPUT, answers=said + by_name, reviewer_error={"gold": 0.0})
     np.testing.assert_array_equal(same.decisions.proba, review.decisions.proba)
     known = RANKER.review(**INPUT, answers=said, gold=gold, reviewer_error=0.3)
     assert known.reviewer_error_ == {"Bo": 0.3, "gold=": 0.0}
     only = RANKER.review(**INPUT, gold=gold)
-    assert (only.typical.turned, only.reviewer_error_) == (0.05, {"gold=": 0.0})
+    assert (only.typical.reviewer_error, only.reviewer_error_) == (0.05, {"gold=": 0.0})
     # A rate may be known before its reviewer answers, as in the first round.
     first = RANKER.review(**INPUT, gold=gold, reviewer_error={"Bo": 0.3})
-    assert first.typical.turned == 0.3
+    assert first.typical.reviewer_error == 0.3
     assert first.reviewer_error_ == {"gold=": 0.0, "Bo": 0.3}
     with_cy = RANKER.review(
         **INPUT, answers=said, gold=gold, reviewer_error={"Cy": 0.3}
