@@ -162,8 +162,7 @@ class RiskCurve:
             true = holds(tried[:, 1:].view(np.float64)) | (tried[:, 1:] == last)
             place = true.argmax(axis=1)[:, None]
             first, last = (np.take_along_axis(tried, place + k, 1) for k in (0, 1))
-        found = np.where(seek, np.inf, last.view(np.float64))
-        return found.reshape(np.shape(risk))[()]
+        return np.where(seek, np.inf, last.view(np.float64)).reshape(np.shape(risk))[()]
 
 
 @dataclass(frozen=True)
@@ -321,10 +320,10 @@ def _merge(
         end = float(both[~tie & ~accepted].max(initial=high.outer))
         outer = max(curve.outer_cut(level), _above(end + 2 * tolerance))
         most = float(both[~tie & accepted].min(initial=_above(low.outer)))
-        return level, cut, min(outer, most)
+        return level, cut, float(min(outer, most))
     end = float(both[tie & ~accepted].min(initial=_above(high.inner)))
     inner = min(curve.inner_cut(level), _below(end - 2 * tolerance))
-    return level, max(inner, float(both[tie & accepted].max(initial=low.inner))), cut
+    return level, float(max(inner, both[tie & accepted].max(initial=low.inner))), cut
 
 
 @dataclass(frozen=True)
@@ -501,8 +500,7 @@ class GapEngine(RiskEngine):
             rank > scores.n_pairs - count_within(scores, [self._tolerance])[0]
         ):
             return self.below(self.highest)
-        cuts = cuts_at_rank(self._curve, scores, rank, self._tolerance)
-        return self._region(*map(float, cuts))
+        return self._region(*cuts_at_rank(self._curve, scores, rank, self._tolerance))
 
     def _decide(
         self, region: GapRegion, values: FloatArray, pairs: RowPairs

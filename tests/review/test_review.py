@@ -506,6 +506,10 @@ def test_notebooks_show_questions_and_reviewers():
     review = RANKER.review(**INPUT, answers=answers, reviewer_error=0.125)
     page = review._repr_html_()
     assert "&lt;b&gt;Ann</th><td>3</td><td>0.125</td><td>0.125</td>" in page
+    # One word for each rate, wherever it is shown.
+    for name, rate in review.reviewers._asdict().items():
+        assert f'<th scope="col">{name}_</th>' in page
+        assert [*getattr(review, f"{name}_").values()] == rate.tolist()
 
 
 def test_questions_of_queries_in_turns_of_rows():
