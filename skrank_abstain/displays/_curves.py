@@ -51,8 +51,8 @@ class RiskCoverageDisplay(_display.Display):
         Share of the pairs accepted at each threshold, ascending; ends with 1.
     selective_risk : ndarray of shape (n_thresholds,), float64
         Mean loss of these pairs; their share of errors under the zero-one loss.
-    concordance : ndarray of shape (n_thresholds,), float64, default=None
-        Share of these pairs of unlike relevance that are in the right order, a
+    discordance : ndarray of shape (n_thresholds,), float64, default=None
+        Share of these pairs of unlike relevance that are in the wrong order, a
         predicted tie counting one half.
     accuracy : ndarray of shape (n_thresholds,), float64, default=None
         Share of these pairs whose label is right; an order of equals is wrong.
@@ -65,7 +65,7 @@ class RiskCoverageDisplay(_display.Display):
     loss : str, default=""
         Name of the loss for the axis, or its values for the legend. Risks by another
         loss, and curves of another ``kind``, are refused on the same axes; of the other
-        kinds, which have no loss, the legend names that of each ranker.
+        kinds, which have no loss, the legend names that of each ranker, or of all once.
     name : str, default=None
         Name in the legend.
 
@@ -98,7 +98,7 @@ class RiskCoverageDisplay(_display.Display):
 
     coverage: FloatArray
     selective_risk: FloatArray
-    concordance: FloatArray | None = None
+    discordance: FloatArray | None = None
     accuracy: FloatArray | None = None
     aurc: float | None = None
     band: FloatArray | None = None
@@ -252,7 +252,7 @@ class RiskCoverageDisplay(_display.Display):
         return cls(
             coverage=profile.coverage,
             selective_risk=profile.selective_risk,
-            concordance=profile.concordance,
+            discordance=1 - profile.concordance,
             accuracy=profile.accuracy,
             aurc=area_of_prefixes(count, np.cumsum(profile.loss)),
             band=band,
@@ -285,6 +285,8 @@ class RiskCoverageDisplay(_display.Display):
         seen = self.coverage >= _GRID[0]
         curve = self.coverage[seen], self._values(kind)[seen]
         self.line_ = _display.draw_curve(self.ax_, *curve, style, kwargs, drawn)
+        if facts and kind != "risk":
+            self.line_.fact = facts[0]
         self.band_: Any = None
         if self.band is not None and kind == "risk":
             style = {"color": self.line_.get_color(), "alpha": 0.18, "linewidth": 0}
@@ -298,10 +300,7 @@ class RiskCoverageDisplay(_display.Display):
         )
 
     def _values(self, kind: str) -> Any:
-        if kind == "discordance":
-            right: Any = self.concordance
-            return 1 - right
-        return self.selective_risk if kind == "risk" else self.accuracy
+        return self.selective_risk if kind == "risk" else getattr(self, kind)
 
     def _draw_references(self, kind: str) -> list[Any]:
         # Abstaining at random leaves the expected value as it is.

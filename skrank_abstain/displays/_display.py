@@ -105,6 +105,10 @@ def put_legend(ax: Axes, columns: int) -> None:
         key=lambda entry: isinstance(entry[0], Line2D) and entry[0].get_color() == GREY
     )
     look: Any = {"borderaxespad": 0.0, "frameon": False}
+    facts = [line.fact for line, _ in entries if hasattr(line, "fact")]
+    if len(facts) > 1 == len({*facts}):  # of all curves: once
+        look["title"], shared = facts[0], f" ({facts[0]})"
+        entries = [(line, label.replace(shared, "")) for line, label in entries]
     if len(entries) > 4 and columns == 1:  # many rows would leave the axes little room
         look["fontsize"] = "small"
         letters = 9.5 * ax.get_window_extent().width / ax.figure.dpi - 7

@@ -203,9 +203,10 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
             words = _VOCABULARIES[-len(_WORDS) :]
             known = tuple(each for each in words if said_as[odd[0]] in each)
         for row in (k for k in odd if not any(said_as[k] in each for each in known)):
+            where = getattr(column[row], "where", f"row {row}")  # of a file
             raise ValueError(
                 f"{name} must hold labels that are known, got {shown(column[row])} in "
-                f"row {row}, which names neither item: write the winner, or left, tie "
+                f"{where}, which names neither item: write the winner, or left, tie "
                 "or right, or say what yours mean with labels=(right, tie, left)."
             ) from None
         if not named:

@@ -48,6 +48,12 @@ TAKEN_BACK = "skip"
 ANSWER_COLUMNS = ("qid", *_NEEDED, *BESIDE, "left_id", "right_id")
 
 
+class Said(str):
+    """A label in a file, and where it stands there, for who does not know it."""
+
+    where: str
+
+
 def as_text(value: Any) -> str:
     """Return an identifier as text; files and frames write the same one differently."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
@@ -474,7 +480,8 @@ def _follow_pair_ids(
         found = pairs.get(ids[k], ())
         if min(left, right) >= 0:
             (query, one), (_, other) = of_row[left], of_row[right]
-            if pair_id(query, one, other)[0] != ids[k]:
+            # Asked without a query, which was named later.
+            if ids[k] not in {pair_id(q, one, other)[0] for q in (query, "None")}:
                 wrong.append(k)
         elif found:
             # A name that is still known, or still the same number, tells the sides.
@@ -485,7 +492,8 @@ def _follow_pair_ids(
             rows[:, k] = found[::-1] if turned else found
             if not {left, right} <= {-1, *found}:
                 wrong.append(k)
-    remedy = " A column was sorted or moved alone: restore it, or drop a wrong pair_id."
+    remedy = " It tells which pair was asked about (qid and items) if a spreadsheet "
+    remedy += "changes names: undo what was sorted or renamed, or drop the column."
     _refuse(wrong, "have the pair_id of their items", ids, remedy)
 
 

@@ -1,16 +1,16 @@
 """Which answers to believe: error rates of reviewers, and contradictions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.sparse.csgraph import shortest_path
 
-from skrank_abstain._kernels import FloatArray
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import check_real
 from skrank_abstain.pairs import Queries, check_spelling, plain
 from skrank_abstain.review._answers import GOLD, Answers
-from skrank_abstain.review._choosing import closure_of
 
 #: Prior share of reversed orders, worth `_PRIOR_ANSWERS` answers. As many orders are
 #: called ties, and twice as many ties orders.
@@ -29,16 +29,16 @@ class Reviewers(NamedTuple):
 
     Attributes
     ----------
-    turned, missed : ndarray
-        Among the answers about items that are not tied: shares that turn their order
-        around, and that call them tied.
-    split : ndarray
+    reviewer_error, same_error : ndarray
+        Among the answers about items that are not tied: shares that reverse their
+        order, and that say "same".
+    tie_error : ndarray
         Among the answers about tied items: share that names an order.
     """
 
-    turned: FloatArray
-    missed: FloatArray
-    split: FloatArray
+    reviewer_error: FloatArray
+    same_error: FloatArray
+    tie_error: FloatArray
 
     @classmethod
     def of_error(cls, error: Any) -> Self:
@@ -220,8 +220,8 @@ class Contradiction:
     kind : {"changed", "conflict", "cycle", "improbable"}
         "changed": one reviewer gave different answers about a pair; "conflict": several
         reviewers did; "cycle": orders and ties between at least three items lead back
-        to where they started; "improbable": an answer has a probability below .05,
-        given all answers.
+        to where they started, by the fewest answers that do, in the order of the way;
+        "improbable": an answer has a probability below .05, given all answers.
     qid : object
     answers : tuple of int
         Rows of the table of answers.
@@ -261,33 +261,52 @@ def find_contradictions(
     label_proba : ndarray of shape (n_answered, 3), float64
         Label probabilities of the answered pairs, given all answers.
     """
-    found = [("changed", query, rows) for query, rows in answers.changed]
+    found = [("changed", query, np.sort(rows)) for query, rows in answers.changed]
     for part in map(slice, answers.pair_start, answers.pair_start[1:]):
         label, who = answers.label[part], answers.reviewer[part]
         if np.unique(label).size > 1 and np.unique(who).size > 1:
-            found.append(("conflict", answers.query[part.start], answers.row[part]))
+            rows = np.sort(answers.row[part])
+            found.append(("conflict", answers.query[part.start], rows))
     bounds = np.flatnonzero(np.diff(answers.query, prepend=-1, append=-1))
-    for part in map(slice, bounds, bounds[1:]):
-        query, row = answers.query[part.start], answers.row[part]
-        sides, label = [answers.left[part], answers.right[part]], answers.label[part]
-        items, numbers = np.unique(sides, return_inverse=True)
-        left, right = numbers.reshape(2, -1)
-        over = closure_of(left, right, label, items.size)
-        # Items that are over each other: with an order between two of them a cycle, the
-        # ties that connect it included.
-        both = over & over.T
-        within, group = both[left, right], both[left].argmax(axis=1)
-        for first in np.unique(group[within & (label != 0)]):
-            cycle = within & (group == first)
-            # Answers about one pair alone are a conflict, or changed.
-            if np.unique(answers.pair[part][cycle]).size > 2:
-                found.append(("cycle", query, row[cycle]))
+    signs = np.stack([answers.left, answers.right, answers.label])
+    cycles = [
+        ("cycle", answers.query[part.start], answers.row[part][cycle])
+        for part in map(slice, bounds, bounds[1:])
+        for cycle in _cycles(*signs[:, part])
+    ]
+    found += sorted(cycles, key=lambda each: len(each[2]))
     proba = label_proba[answers.pair, answers.label + 1]
     improbable = np.flatnonzero(proba < _IMPROBABLE)
     found += [("improbable", answers.query[k], answers.row[[k]]) for k in improbable]
     made = []
     for kind, query, some in found:
-        rows, qid = np.sort(some).tolist(), queries.values.item(query)
-        said = ({name: answers.said[name][k] for name in answers.said} for k in rows)
-        made.append(Contradiction(kind, qid, tuple(rows), tuple(said)))
+        numbers, qid = some.tolist(), queries.values.item(query)
+        said = ({name: answers.said[name][k] for name in answers.said} for k in numbers)
+        made.append(Contradiction(kind, qid, tuple(numbers), tuple(said)))
     return tuple(made)
+
+
+def _cycles(left: IntArray, right: IntArray, label: IntArray) -> Iterator[list[int]]:
+    """Yield answers that lead from an item over others back to it, the fewest first.
+
+    With an order among them, in the order of the way, and each answer once.
+    """
+    items, numbers = np.unique([left, right], return_inverse=True)
+    left, right = numbers.reshape(2, -1)
+    # The answer by which an item is not worse than another one.
+    ahead, behind, by = label >= 0, label <= 0, np.full((items.size, items.size), -1)
+    by[left[ahead], right[ahead]] = np.flatnonzero(ahead)
+    by[right[behind], left[behind]] = np.flatnonzero(behind)
+    far, last = shortest_path(by >= 0, unweighted=True, return_predecessors=True)
+    top, low = np.where(label > 0, (left, right), (right, left))
+    back, used = far[low, top], set[int]()
+    # Back by one answer is a conflict, or changed.
+    orders = np.flatnonzero((label != 0) & (back > 1) & (back < np.inf))
+    for k in orders[np.argsort(back[orders], kind="stable")].tolist():
+        cycle, item = [k], top[k]
+        while item != low[k]:
+            item, before = last[low[k], item], item
+            cycle.insert(1, int(by[item, before]))
+        if used.isdisjoint(cycle):
+            used.update(cycle)
+            yield cycle

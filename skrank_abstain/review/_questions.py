@@ -491,7 +491,10 @@ def read_answers(
         one who is called as the file, without its ending. Of the answers to one
         question of an opened page the last counts, by one reviewer, in however many
         files it is saved. One that was taken back has the label "skip", and takes back
-        others with its ``answer_id``, also in a table of two calls that were joined.
+        others with its ``answer_id``, also in a table of two calls that were joined. An
+        empty cell takes back nothing: of a sheet that was changed and sent again, pass
+        the last version alone. A review or a board that does not know the word of a
+        label names its file and row (row 1 is the header).
 
     Raises
     ------
@@ -557,25 +560,29 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     answers = []
     # The table of one query may leave it out.
     named = any(row.get("qid") not in (None, "") for row in rows)
-    for number, row in enumerate(rows):
+    kind, first = ("entry", 0) if text.lstrip()[0] in "[{" else ("row", 2)
+    for number, row in enumerate(rows, first):
         if is_blank(row.get("label")) or row["label"] == _answers.TAKEN_BACK:
             # Columns of a task are about an item, whose feature may say "left".
             beside = {n: v for n, v in row.items() if not str(n).startswith(_SIDES)}
             if moved := [name for name, said in beside.items() if said in _SAID]:
                 raise ValueError(
                     f"{os.fspath(path)!r} must have answers in column label, got "
-                    f"{row[moved[0]]!r} in {moved[0]!r} of entry {number}: rename it."
+                    f"{row[moved[0]]!r} in {moved[0]!r} of {kind} {number}: rename it."
                 )
             if row.get("label") != _answers.TAKEN_BACK or not row.get("answer_id"):
                 continue
         sides = {s: row.get(f"{s}_id", row.get(s)) for s in ("left", "right")}
-        qid = {"qid": row.get("qid")} if named else {}
-        answer = {**qid, **sides, "label": row["label"]}
-        lacking = [name for name, value in answer.items() if value in (None, "")]
-        if lacking:
+        qid, label = (
+            {"qid": row.get("qid")} if named else {},
+            _answers.Said(row["label"]),
+        )
+        label.where = f"{kind} {number} of {os.fspath(path)!r}"
+        answer = {**qid, **sides, "label": label}
+        if lacking := [name for name, value in answer.items() if value in (None, "")]:
             raise ValueError(
                 f"{os.fspath(path)!r} must name {lacking[0]} in every answer, got none "
-                f"in entry {number} with {listed(row)}."
+                f"in {kind} {number} with {listed(row)}."
             )
         for name in _answers.BESIDE:
             if not is_blank(cell := row.get(name)):
@@ -654,18 +661,16 @@ def _rows_of_table(text: str) -> Iterator[Mapping[str, Any]]:
             "no column is called label. A table must have columns qid, left, right, "
             f"label, and optionally reviewer and time, got {listed(names)}"
         )
-    twice = [name for name in _READ if names.count(name) > 1]
-    if twice:
+    if twice := [name for name in _READ if names.count(name) > 1]:
         raise csv.Error(f"two columns are called {twice[0]}")
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     seen: list[str] = []
     for row in islice(reader, 1, None):
         if len(row) not in (0, len(names)):
             raise csv.Error(f"line {reader.line_num} has another length")
-        if row:
-            seen.append(row[-1])
-            cells = map(_of_cell, row) if "pair_id" in names else row
-            yield dict(zip(names, cells, strict=True))
+        seen += row[-1:]
+        cells = map(_of_cell, row) if "pair_id" in names else row
+        yield dict(zip(names, cells, strict=False))  # a blank one keeps its number
     # Some programs end no last row; what a cut one ends in stands nowhere else.
     cut = not text.endswith(("\n", "\r")) and seen.count(seen[-1]) == 1 if seen else 0
     if cut and names[-1] in {*_READ} - {"label"}:

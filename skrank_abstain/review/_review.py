@@ -214,29 +214,24 @@ class Review:
     def _repr_html_(self) -> str:
         names, rates = self.answers.reviewers, self.reviewers
         counts = np.bincount(self.answers.reviewer, minlength=len(names))
-        columns = {
-            "reviewer": names,
-            "answers": counts,
-            "order reversed": rates.turned,
-            "order called a tie": rates.missed,
-            "tie called an order": rates.split,
-        }
+        shares = {f"{name}_": share for name, share in rates._asdict().items()}
+        columns = {"reviewer": names, "answers": counts, **shares}
         return html_of_rows(repr(self), columns, 0)
 
     @property
     def reviewer_error_(self) -> dict[str, float]:
         """Share of the orders of items that differ that each reviewer reverses."""
-        return self._by_reviewer(self.reviewers.turned)
+        return self._by_reviewer(self.reviewers.reviewer_error)
 
     @property
     def same_error_(self) -> dict[str, float]:
         """Share of their answers about items that differ that says "same"."""
-        return self._by_reviewer(self.reviewers.missed)
+        return self._by_reviewer(self.reviewers.same_error)
 
     @property
     def tie_error_(self) -> dict[str, float]:
         """Share of their answers about tied items that name an order."""
-        return self._by_reviewer(self.reviewers.split)
+        return self._by_reviewer(self.reviewers.tie_error)
 
     @cached_property
     def contradictions(self) -> tuple[_judging.Contradiction, ...]:

@@ -123,9 +123,10 @@ class BinEngine(_engine.RiskEngine):
             return self._risk
         return _engine.margins(self._proba, self._label, margin_of)
 
-    def below(self, risk: float, margin_of: float | None = None) -> BinRegion:
-        last = np.searchsorted(self._places(margin_of)[1], risk, side="right") - 1
-        return BinRegion(risk, int(last), margin_of=margin_of)
+    def each_below(self, risks: FloatArray, margin_of: Any = None) -> list[BinRegion]:
+        last = np.searchsorted(self._places(margin_of)[1], risks, side="right") - 1
+        both = zip(risks.tolist(), last.tolist(), strict=True)
+        return [BinRegion(*each, margin_of=margin_of) for each in both]
 
     def surest(self, scores: Scores, rank: int) -> BinRegion:
         place, risks = self._places()

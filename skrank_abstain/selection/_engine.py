@@ -196,12 +196,16 @@ class RiskEngine(ABC):
     loss: FloatArray
     _last: tuple[Any, Any] = (None, None)
 
-    @abstractmethod
-    def below(self, risk: float, margin_of: float | None = None) -> Region:
+    def below(self, risk: float, margin_of: float | None = None) -> Any:
         """Return the region of the pairs whose risk is at most ``risk``.
 
         With ``margin_of`` those of which the `margins` of this bound are.
         """
+        return self.each_below(np.array([risk], dtype=np.float64), margin_of)[0]
+
+    @abstractmethod
+    def each_below(self, risks: FloatArray, margin_of: Any = None) -> list[Any]:
+        """Return the region below each risk."""
 
     @abstractmethod
     def surest(self, scores: Scores, rank: int) -> Region:
@@ -539,7 +543,7 @@ def at_thresholds(
     cost : ndarray of shape (n_queries, n_thresholds), float64
         Sum of the losses of their predictions; for the zero-one loss the errors.
     """
-    regions = [engine.below(float(risk), margin_of) for risk in thresholds]
+    regions = engine.each_below(thresholds, margin_of)
 
     def count(some: Scores) -> tuple[FloatArray, ...]:
         tally = engine.tally(some, regions, every=False)

@@ -12,12 +12,14 @@ bins say where the first two end; then the gaps between them are halved until fe
 remain to be sorted.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain.pairs import (
     Scores,
@@ -78,7 +80,7 @@ class RiskCurve:
         self._loss = loss
         self._margin_of = margin_of
         self._unit = largest if largest > 0 else 1.0
-        self.crossing = self._first(self._order_wins, 0.0)
+        self.crossing = float(self._first(self._order_costs, 0.0, 0.0))
         # The risk rises up to the crossing and falls beyond, so that its maximum is
         # there; where no order ever wins it is at the far end.
         peak = self.crossing if np.isfinite(self.crossing) else self._unit * _REACH
@@ -93,27 +95,26 @@ class RiskCurve:
         """Return the conditional risk at one gap."""
         return float(self(np.array([gap]))[0])
 
-    def outer_cut(self, risk: float) -> float:
-        """Return the smallest gap where an order has at most this risk.
+    def outer_cut(self, risk: Any) -> Any:
+        """Return the smallest gap where an order has at most each risk.
 
-        Infinity if there is none.
+        Infinity if there is none; as ``risk``, a number or an array.
         """
         if not np.isfinite(self.crossing):
-            return np.inf
-        return self._first(lambda d: self._risks(d)[1] <= risk, self.crossing)
+            return np.full(np.shape(risk), np.inf)[()]
+        return self._first(lambda d: self._risks(d)[1], self.crossing, risk)
 
-    def inner_cut(self, risk: float) -> float:
-        """Return the largest gap where a tie has at most this risk.
+    def inner_cut(self, risk: Any) -> Any:
+        """Return the largest gap where a tie has at most each risk.
 
         Negative if there is none.
         """
-        if self.crossing == 0 or self.of_equal > risk:
-            return -1.0
-        beyond = self._first(lambda d: self._risks(d)[0] > risk, 0.0)
-        if beyond == np.inf:
-            return self.crossing
+        if self.crossing == 0:
+            return np.full(np.shape(risk), -1.0)[()]
+        beyond = self._first(lambda d: self._risks(d)[0], 0.0, risk, np.greater)
         # The last float before the risk exceeds the threshold, itself accepted.
-        return min(float(np.nextafter(beyond, 0.0)), self.crossing)
+        last = np.where(beyond < np.inf, np.nextafter(beyond, 0.0), np.inf)
+        return np.where(self.of_equal > risk, -1.0, np.minimum(last, self.crossing))[()]
 
     def _risks(self, gap: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the risks of a tie and of an order at each gap, (n,) both."""
@@ -124,30 +125,39 @@ class RiskCurve:
         losses = expected_losses(proba, self._loss)
         return losses[:, 1], losses[:, 2]
 
-    def _order_wins(self, gap: FloatArray) -> BoolArray:
+    def _order_costs(self, gap: FloatArray) -> FloatArray:
         losses = expected_losses(self._model.checked_proba_at_gap(gap), self._loss)
-        return losses[:, 2] <= losses[:, 1]
+        return losses[:, 2] - losses[:, 1]
 
-    def _first(self, reached: Callable[[FloatArray], BoolArray], start: float) -> float:
-        """Return where a condition that stays true becomes true, or infinity.
+    def _first(self, of: Any, start: float, risk: Any, has: Any = np.less_equal) -> Any:
+        """Return where a quantity of the gap has reached each risk, or infinity.
 
-        Each step tries 64 gaps, which costs little more than one: they cut the
-        floats between two bounds into equal parts.
+        Each step tries 64 gaps for all risks, which costs little more than one gap for
+        one: they cut the floats between two bounds into equal parts. Neighbouring risks
+        are mostly between the same two.
         """
-        if reached(np.array([start]))[0]:
-            return start
-        low, step = start, self._unit
-        while not reached(np.array([start + step]))[0]:
-            low, step = start + step, 2 * step
-            if step > self._unit * _REACH:
-                return np.inf
-        first, last = _place(low), _place(start + step)
-        while last - first > 1:
-            inner = np.arange(first, last, max((last - first) // _TRIED, 1))[1:]
-            place = int(np.argmax(np.append(reached(inner.view(np.float64)), True)))
-            ends = first, *inner.tolist(), last
-            first, last = ends[place], ends[place + 1]
-        return _gap_at(last)
+        risks = np.reshape(risk, (-1, 1))
+        rows = np.arange(risks.size)
+
+        def holds(gap: FloatArray, of_risk: Any = 0) -> Any:
+            return has(of(gap.ravel()).reshape(gap.shape)[of_risk], risks)
+
+        low = high = np.full(risks.shape, start)
+        seek, step = ~holds(np.array([[start]])), self._unit
+        while seek.any() and step <= self._unit * _REACH:
+            low, high = np.where(seek, high, low), np.where(seek, start + step, high)
+            seek &= ~holds(np.array([[start + step]]))
+            step *= 2
+        first, last = np.where(seek, start, (low, high)).view(np.int64)
+        while (width := last - first).max(initial=0) > 1:
+            part = np.maximum(width // _TRIED, 1)
+            n_parts = int(-(-width // part).min())
+            tried = np.minimum(first + part * np.arange(n_parts + 1), last)
+            new = np.append(True, last[1:] != last[:-1])
+            true = holds(tried[new, 1:].view(np.float64), np.cumsum(new) - 1)
+            place = (true | (tried[:, 1:] == last)).argmax(axis=1)
+            first, last = (tried[rows, place + k, None] for k in (0, 1))
+        return np.where(seek, np.inf, last.view(np.float64)).reshape(np.shape(risk))[()]
 
 
 @dataclass(frozen=True)
@@ -272,12 +282,11 @@ def _gap_at(place: int) -> float:
 
 
 def _below(value: float) -> float:
-    return float(np.nextafter(value, -np.inf))
+    return math.nextafter(value, -math.inf)
 
 
 def _above(value: float) -> float:
-    with np.errstate(over="ignore"):  # above the largest float is infinity
-        return float(np.nextafter(value, np.inf))
+    return math.nextafter(value, math.inf)  # above the largest float is infinity
 
 
 def _merge(
@@ -305,10 +314,10 @@ def _merge(
         end = float(both[~tie & ~accepted].max(initial=high.outer))
         outer = max(curve.outer_cut(level), _above(end + 2 * tolerance))
         most = float(both[~tie & accepted].min(initial=_above(low.outer)))
-        return level, cut, min(outer, most)
+        return level, cut, float(min(outer, most))
     end = float(both[tie & ~accepted].min(initial=_above(high.inner)))
     inner = min(curve.inner_cut(level), _below(end - 2 * tolerance))
-    return level, max(inner, float(both[tie & accepted].max(initial=low.inner))), cut
+    return level, float(max(inner, both[tie & accepted].max(initial=low.inner))), cut
 
 
 @dataclass(frozen=True)
@@ -398,32 +407,23 @@ class GapRegion(Value):
         _, inner, outer = self.cuts()
         inside = (gap <= inner) | (gap >= outer)
         weight: FloatArray = inside.astype(np.float64)
-        for cut in (self.inner, self.outer):
+        for cut in (self.inner, self.outer) if self.draws else ():
             low, high = self._edges(cut)
             weight[inside & (gap >= low) & (gap <= high)] = self.kappa
         return weight
 
-    def pieces(self) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Cut the gaps where the probability of acceptance or the label changes.
+    def starts(self) -> list[float]:
+        """Return gaps from which the probability of acceptance or the label may change.
 
-        Returns
-        -------
-        starts : ndarray of shape (n_pieces,), float64
-            Each piece reaches from its start to the next one's; the first is 0.
-        weight : ndarray of shape (n_pieces,), float64
-            Probability of acceptance.
-        tie : ndarray of shape (n_pieces,), bool
-            Whether a tie is predicted.
+        Finite and from 0, in no order.
         """
-        edges = np.array([*self._edges(self.inner), *self._edges(self.outer)])
-        edges[1::2] = np.nextafter(edges[1::2], np.inf)
-        others = [self.crossing, self.smallest_order, self.cuts()[2]]
-        starts = np.unique(np.maximum([0.0, *edges, *others], 0.0))
-        # An infinite cut is one that no pair reaches: no piece begins there.
-        starts = starts[np.isfinite(starts)]
-        weight, tie = self.weight(starts), starts <= self.tie_up_to
-        new = np.append(True, (np.diff(weight) != 0) | (tie[1:] != tie[:-1]))
-        return starts[new], weight[new], tie[new]
+        tie_to, inner, outer = self.cuts().tolist()
+        found = [0.0, _above(tie_to), _above(inner), outer]
+        for cut in (self.inner, self.outer) if self.draws else ():
+            low, high = self._edges(cut)
+            found += [low, _above(high)]
+        # An infinite cut is one that no pair reaches: no class begins there.
+        return [each for each in found if 0 <= each < np.inf]
 
     def _edges(self, cut: float) -> tuple[float, float]:
         """Return the first and the last gap that count as equal to a cut."""
@@ -460,16 +460,16 @@ class GapEngine(_engine.RiskEngine):
         # the worse one: beside the curve there is an atom at a gap of 0.
         self.highest = max(self._curve.highest, self._curve.of_equal)
 
-    def below(self, risk: float, margin_of: float | None = None) -> GapRegion:
+    def each_below(self, risks: FloatArray, margin_of: Any = None) -> list[GapRegion]:
         # Two monotone searches, whatever the number of pairs.
         curve = self._by(margin_of)
-        if risk >= max(curve.highest, curve.of_equal):
-            inner, outer = -1.0, 0.0
-        else:
-            inner, outer = curve.inner_cut(risk), curve.outer_cut(risk)
-            if curve.crossing == 0:
-                outer = max(outer, _above(self._tolerance))
-        return replace(self._region(risk, inner, outer), margin_of=margin_of)
+        every = risks >= max(curve.highest, curve.of_equal)
+        least = _above(self._tolerance) if curve.crossing == 0 else 0.0
+        inner = np.where(every, -1.0, curve.inner_cut(risks))
+        outer = np.where(every, 0.0, np.maximum(curve.outer_cut(risks), least))
+        cuts = zip(risks.tolist(), inner.tolist(), outer.tolist(), strict=True)
+        fixed: Any = {"crossing": self._curve.crossing, "margin_of": margin_of}
+        return [GapRegion(*each, self._tolerance, **fixed) for each in cuts]
 
     def _by(self, margin_of: float | None) -> RiskCurve:
         """Return the curve that a threshold is compared with."""
@@ -521,12 +521,12 @@ class GapEngine(_engine.RiskEngine):
         return _engine.DecisionArrays(label, accepted, risk, proba)
 
     def _classes(self, regions: Sequence[GapRegion]) -> _engine.Classes:
-        pieces = [region.pieces() for region in regions]
         # A class reaches from its cut to the next one.
-        cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
-        at = [np.searchsorted(each[0], cuts, side="right") - 1 for each in pieces]
-        accepted = [each[1][k] for each, k in zip(pieces, at, strict=True)]
-        return _engine.Classes(cuts, np.stack(accepted), pieces[0][2][at[0]])
+        cuts = np.unique(np.concatenate([region.starts() for region in regions]))
+        accepted = np.stack([region.weight(cuts) for region in regions])
+        tie = cuts <= regions[0].tie_up_to
+        new = np.append(True, (np.diff(accepted) != 0).any(axis=0) | np.diff(tie))
+        return _engine.Classes(cuts[new], accepted[:, new], tie[new])
 
     def _count(
         self, classes: _engine.Classes, scores: Scores, weight: FloatArray | None

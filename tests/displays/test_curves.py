@@ -166,6 +166,27 @@ def test_errors_of_rankers_of_two_losses_share_axes(kind):
     assert names == ["a (loss misranking)", "b (loss zero_one)"]
 
 
+@pytest.mark.parametrize("kind", ["accuracy", "discordance"])
+def test_the_loss_of_all_curves_is_named_once(kind):
+    _, ax = plt.subplots()
+    one = {"kind": kind, "ax": ax, "reference": True}
+    RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK, name="a", **one)
+
+    def texts():
+        legend = ax.get_legend()
+        names = [text.get_text() for text in legend.get_texts()]
+        return [legend.get_title().get_text(), *names]
+
+    assert texts() == ["", "a (loss misranking)", "random abstention"]
+    RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK, name="b", **one)
+    assert texts() == ["loss misranking", "a", "b", "random abstention"]
+    RiskCoverageDisplay.from_predictions(
+        TRUTH, GUESS, RISK, loss="zero_one", name="c", **one
+    )
+    names = ["a (loss misranking)", "b (loss misranking)", "c (loss zero_one)"]
+    assert texts() == ["", *names, "random abstention"]
+
+
 def test_band_of_pairs_is_the_interval_of_a_ratio_at_each_threshold():
     random = np.random.default_rng(0)
     qid = np.sort(random.integers(0, 7, size=60))
@@ -281,9 +302,11 @@ def test_discordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, tr
     accepted, unlike = decisions.risk <= np.median(decisions.risk), truth != 0
     right = np.where(decisions.label == 0, 0.5, decisions.label == truth)
     at = np.searchsorted(from_items.coverage, accepted.mean() - 1e-9)
-    assert from_items.concordance[at] == pytest.approx(
-        right[accepted & unlike].mean(), abs=1e-3
+    assert from_items.discordance[at] == pytest.approx(
+        1 - right[accepted & unlike].mean(), abs=1e-3
     )
+    curve = from_items.to_frame().query("coverage >= 0.01")
+    np.testing.assert_array_equal(from_items.line_.get_ydata(), curve["discordance"])
 
 
 @pytest.mark.parametrize("kind", ["accuracy", "discordance"])

@@ -191,7 +191,7 @@ def test_numbers_come_out_as_a_frame(cls):
     frame = display.to_frame()
     expected = {
         RiskCoverageDisplay: [
-            *("coverage", "selective_risk", "concordance", "accuracy")
+            *("coverage", "selective_risk", "discordance", "accuracy")
         ],
         CoverageDisplay: ["target", "coverage"],
         PairReliabilityDisplay: [

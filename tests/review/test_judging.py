@@ -95,9 +95,9 @@ def test_rates_are_found_from_answers_alone():
     found, _ = judge_reviewers(simulate(3000, rates, 0.2), np.full(4, np.nan), flat)
     order, tie = np.array([*rates.values()]).T
     close = {"rtol": 0, "atol": 0.03}
-    np.testing.assert_allclose(found.turned + found.missed, order, **close)
-    np.testing.assert_allclose(found.split, tie, **close)
-    np.testing.assert_allclose(found.turned, 0.2 * order, **close)
+    np.testing.assert_allclose(found.reviewer_error + found.same_error, order, **close)
+    np.testing.assert_allclose(found.tie_error, tie, **close)
+    np.testing.assert_allclose(found.reviewer_error, 0.2 * order, **close)
 
 
 def independent(reviewers, answers):
@@ -116,8 +116,8 @@ def test_known_rates_are_kept():
     assert (likelihood != all_known.likelihood(answers)).any()
     np.testing.assert_array_equal(all_known, [[0.1, 0.1], [0.1, 0.1], [0.2, 0.2]])
     gold, _ = judge_reviewers(answers, np.array([0.0, np.nan]), flat)
-    assert gold.turned[0] == gold.split[0] == 0
-    assert gold.turned[1] == pytest.approx(0.15, abs=0.05)
+    assert gold.reviewer_error[0] == gold.tie_error[0] == 0
+    assert gold.reviewer_error[1] == pytest.approx(0.15, abs=0.05)
 
 
 def test_nobody_is_believed_the_opposite_of_what_they_said():
@@ -137,7 +137,7 @@ def test_nobody_is_believed_the_opposite_of_what_they_said():
         return flat(likelihood * lopsided)
 
     found, _ = judge_reviewers(answers, np.full(2, np.nan), proba)
-    assert found.turned[1] <= (1 - found.missed[1]) / 2
+    assert found.reviewer_error[1] <= (1 - found.same_error[1]) / 2
     heard = found.answer_proba()
     assert (heard[:, 2, 2] >= heard[:, 0, 2] - 1e-12).all()
 
@@ -161,9 +161,9 @@ def test_rates_of_people_who_answered_and_who_have_not(given, names, rates, typi
 def test_who_says_little_is_typical():
     answers = simulate(1, {"a": (0.3, 0.3)})
     found, _ = judge_reviewers(answers, np.array([np.nan]), flat)
-    assert found.turned[0] == pytest.approx(0.05, abs=0.02)
+    assert found.reviewer_error[0] == pytest.approx(0.05, abs=0.02)
     none = take_answers(None, group_queries(None, 2), None)
-    assert judge_reviewers(none, np.empty(0), flat)[0].turned.size == 0
+    assert judge_reviewers(none, np.empty(0), flat)[0].reviewer_error.size == 0
 
 
 def test_equal_people_who_contradict_each_other_say_nothing_about_a_pair():
@@ -261,8 +261,32 @@ def test_two_reviewers_and_one_who_changed():
     assert found(["0>1", "1=0", "1=2"], ["x", "y", "y"]) == [("conflict", "a", (0, 1))]
     assert found(["0>1", "1>0", "1>2", "2>0"], ["x", "y", "y", "y"]) == [
         ("conflict", "a", (0, 1)),
-        ("cycle", "a", (0, 1, 2, 3)),
+        ("cycle", "a", (3, 0, 2)),
     ]
+
+
+def test_the_shortest_cycles_come_first_and_share_no_answer():
+    # On a ring of twelve a way back of three, and one of four in the other query.
+    ring = [(k, (k + 1) % 12) for k in range(12)]
+    pairs = [*ring, (6, 4), *((12 + k, 12 + (k + 1) % 4) for k in range(4))]
+    pairs += [(16, 18), (18, 19), (19, 16)]
+    labels = ["left"] * 18 + ["same", "same"]
+    table = {
+        "left": [one for one, _ in pairs],
+        "right": [other for _, other in pairs],
+        "label": labels,
+    }
+    queries = group_queries(["a"] * 12 + ["b"] * 8, 20)
+    answers = take_answers(table, queries, None)
+    proba = np.full((len(pairs), 3), 1 / 3)
+    cycles = find_contradictions(answers, queries, proba)
+    rows = [each.answers for each in cycles]
+    # Who follows the answers comes back to the first item.
+    assert rows == [(4, 5, 12), (17, 18, 19), (13, 14, 15, 16)]
+    assert str(cycles[1]) == (
+        "b, cycle: reviewer: 16 or 18? left (row 17); reviewer: 18 or 19? same (row "
+        "18); reviewer: 19 or 16? same (row 19)"
+    )
 
 
 def test_a_contradiction_says_who_said_what():
@@ -306,7 +330,7 @@ def test_answers_with_a_probability_show_no_rate():
         found, _ = judge_reviewers(
             one, np.array([np.nan]), lambda given: np.tile([1.0, 0, 0], (len(given), 1))
         )
-        assert bool(np.isclose(found.turned[0], 0.05)) is close
+        assert bool(np.isclose(found.reviewer_error[0], 0.05)) is close
 
 
 @pytest.mark.parametrize("probability", [0.3, 1.01, "80 %", -1])

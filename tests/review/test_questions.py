@@ -2,6 +2,8 @@
 
 import csv
 import json
+import pickle
+import re
 import sys
 from io import BytesIO
 from zipfile import ZipFile
@@ -324,7 +326,7 @@ def test_an_answer_in_another_column_is_not_lost(tmp_path):
     path = tmp_path / "answers.csv"
     head = "qid,left_id,right_id,left_side,label,answer\n"
     path.write_text(f"{head}mon,a,b,left,left,\nmon,b,c,left,,right\n")
-    with pytest.raises(ValueError, match="got 'right' in 'answer' of entry 1"):
+    with pytest.raises(ValueError, match="got 'right' in 'answer' of row 3:"):
         read_answers(path)
     path.write_text(f"{head}mon,a,b,left,left,\nmon,left,c,left,,\n")
     assert len(read_answers(path)) == 1
@@ -493,8 +495,8 @@ def test_other_encodings_are_refused_without_a_word_of_the_file(
         ('[{"data": {}}]', "damaged or something else"),
         ("[1]", "damaged or something else"),
         ("[", "damaged or something else"),
-        ("qid,left_id,right_id,label\nmon,,b,left\n", "must name left .* entry 0"),
-        ('{"qid": 1, "left_id": 2, "label": "left"}', "must name right .* entry 0"),
+        ("qid,left_id,right_id,label\nmon,,b,left\n", "must name left .* in row 2 "),
+        ('{"qid": 1, "left_id": 2, "label": "left"}', "must name right .* in entry 0"),
     ],
 )
 def test_a_damaged_file_is_refused(text, match, tmp_path):
@@ -659,8 +661,72 @@ def test_a_column_that_was_sorted_by_itself_is_refused(table, tmp_path):
     ids = sorted(row["pair_id"] for row in table)
     assert ids != [row["pair_id"] for row in table]
     mixed = [row | {"pair_id": each} for row, each in zip(table, ids, strict=True)]
-    with pytest.raises(ValueError, match=r"pair_id .* A column was sorted or moved"):
+    with pytest.raises(ValueError, match=r"pair_id .* or drop the column"):
         answered(tmp_path, mixed)
+
+
+def test_a_day_that_was_named_later_does_not_contradict_the_id_of_a_pair(tmp_path):
+    one = {"X": X[:12], "item_id": NAMES[:12]}
+
+    def said(asked_on, day):
+        RANKER.review(**one, qid=asked_on).ask(3).to_tasks(tmp_path / "tasks.csv")
+        rows = tasks_of(tmp_path / "tasks.csv", "csv")
+        rows = changed(rows, qid=lambda _: day, label=lambda _: "left")
+        pd.DataFrame(rows).to_csv(tmp_path / "answers.csv", index=False)
+        return read_answers(tmp_path / "answers.csv")
+
+    answers = said(None, "monday")
+    assert all(answer["pair_id"] for answer in answers)
+    assert len(RANKER.review(**one, qid="monday", answers=answers).answers) == 3
+    # An id that was moved is still found out, and that of another day is another one.
+    moved = [a | {"pair_id": answers[k - 1]["pair_id"]} for k, a in enumerate(answers)]
+    renamed = said("monday", "tuesday")
+    for wrong, qid in ((moved, "monday"), (renamed, "tuesday")):
+        with pytest.raises(ValueError, match=r"row 0 and 3 such rows .* or drop the"):
+            RANKER.review(**one, qid=qid, answers=wrong)
+    kept = [{k: v for k, v in a.items() if k != "pair_id"} for a in renamed]
+    assert len(RANKER.review(**one, qid="tuesday", answers=kept).answers) == 3
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "jsonl"])
+def test_a_word_that_nobody_knows_is_found_in_its_file(ending, table, tmp_path):
+    rows = [row | {"label": "left"} for row in table]
+    rows[3]["label"] = "links"
+    frame = pd.DataFrame(rows)
+    path = tmp_path / f"ann.{ending}"
+    if ending == "csv":
+        text = frame.to_csv(index=False, lineterminator="\n")
+        path.write_text(text.replace("\n", "\n\n", 2))  # a blank line is a row, too
+    elif ending == "xlsx":
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    (tmp_path / "bo.csv").write_text("qid,left,right,label\nmon,000,001,left\n")
+    answers = read_answers(tmp_path / "bo.csv", path)
+    where = {"csv": "row 7", "xlsx": "row 5", "jsonl": "entry 3"}[ending]
+    message = f"got 'links' in {where} of {str(path)!r}, which names neither item: "
+    message = f"{re.escape(message)}write the winner, or left, tie or right, or"
+    for said in (answers, pickle.loads(pickle.dumps(answers))):
+        with pytest.raises(ValueError, match=message):
+            RANKER.review(X, qid=DAY, item_id=NAMES, answers=said)
+    # Words of another language that are named are no mistake.
+    RANKER.review(
+        X, qid=DAY, item_id=NAMES, answers=answers[4:5], labels=("rechts", "links")
+    )
+
+
+def test_an_empty_cell_of_a_later_file_takes_back_nothing(table, tmp_path):
+    before, after = tmp_path / "1.csv", tmp_path / "2.csv"
+    table = [row | {"reviewer": "Ann"} for row in table]
+    pd.DataFrame(table).to_csv(before, index=False)
+    pd.DataFrame([table[0] | {"label": ""}, *table[1:]]).to_csv(after, index=False)
+
+    def count(*paths):
+        answers = read_answers(*paths)
+        return len(RANKER.review(X, qid=DAY, item_id=NAMES, answers=answers).answers)
+
+    assert count(before, after) == count(before) == 6
+    assert count(after) == 5
 
 
 def test_numbers_of_ones_own_are_no_ids_of_pairs(table, tmp_path):

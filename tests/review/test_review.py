@@ -246,17 +246,17 @@ def test_gold_answers_are_right_and_measure_the_others():
     )
     assert review.reviewer_error_["Bo"] == pytest.approx(turned, abs=0.07)
     assert right(review) > right(alone) + 0.1
-    assert review.typical.turned == review.reviewer_error_["Bo"]
+    assert review.typical.reviewer_error == review.reviewer_error_["Bo"]
     by_name = [row | {"reviewer": "gold"} for row in gold]
     same = RANKER.review(**INPUT, answers=said + by_name, reviewer_error={"gold": 0.0})
     np.testing.assert_array_equal(same.decisions.proba, review.decisions.proba)
     known = RANKER.review(**INPUT, answers=said, gold=gold, reviewer_error=0.3)
     assert known.reviewer_error_ == {"Bo": 0.3, "gold=": 0.0}
     only = RANKER.review(**INPUT, gold=gold)
-    assert (only.typical.turned, only.reviewer_error_) == (0.05, {"gold=": 0.0})
+    assert (only.typical.reviewer_error, only.reviewer_error_) == (0.05, {"gold=": 0.0})
     # A rate may be known before its reviewer answers, as in the first round.
     first = RANKER.review(**INPUT, gold=gold, reviewer_error={"Bo": 0.3})
-    assert first.typical.turned == 0.3
+    assert first.typical.reviewer_error == 0.3
     assert first.reviewer_error_ == {"gold=": 0.0, "Bo": 0.3}
     with_cy = RANKER.review(
         **INPUT, answers=said, gold=gold, reviewer_error={"Cy": 0.3}
@@ -506,6 +506,10 @@ def test_notebooks_show_questions_and_reviewers():
     review = RANKER.review(**INPUT, answers=answers, reviewer_error=0.125)
     page = review._repr_html_()
     assert "&lt;b&gt;Ann</th><td>3</td><td>0.125</td><td>0.125</td>" in page
+    # One word for each rate, wherever it is shown.
+    for name, rate in review.reviewers._asdict().items():
+        assert f'<th scope="col">{name}_</th>' in page
+        assert [*getattr(review, f"{name}_").values()] == rate.tolist()
 
 
 def test_questions_of_queries_in_turns_of_rows():

@@ -164,6 +164,34 @@ def test_queries_counted_in_chunks(counts, loss, data, monkeypatch):
         assert len(taken) == 30
 
 
+@given(models(), losses(), st.lists(st.floats(-1, 2), max_size=9))
+def test_thresholds_are_searched_for_together_as_one_by_one(model, loss, shares):
+    engine = gap_risk(model, loss, 1.0)
+    risks = engine.highest * np.array(shares)
+    assert engine.each_below(risks) == [engine.below(risk) for risk in risks]
+
+
+def test_many_thresholds_ask_the_model_as_often_as_the_slowest_of_them(monkeypatch):
+    engine = gap_risk(FixedModel("davidson", 1.5), ZERO_ONE, 1.0)
+    asked = []
+    checked = FixedModel.checked_proba_at_gap
+
+    def spy(self, gap):
+        asked.append(gap.size)
+        return checked(self, gap)
+
+    monkeypatch.setattr(FixedModel, "checked_proba_at_gap", spy)
+    risks = engine.highest * np.linspace(0.05, 0.95, 19)
+    alone = []
+    for risk in risks:
+        engine.below(risk)
+        alone.append(len(asked))
+        asked.clear()
+    engine.each_below(risks)
+    # A tie and an order are two searches.
+    assert max(alone) <= len(asked) <= max(alone) + 2 < sum(alone) / 15
+
+
 def test_queries_without_pairs_have_none():
     scores, y = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 0.0, 1.0])
     qid = np.array([0, 0, 1, 2])
