@@ -207,8 +207,7 @@ def cuts_at_rank(
     low = _Set(-1.0, np.inf, 0)
     high = _Set(_below(crossing), _below(crossing), items.n_pairs)
     if items.n_pairs > COLLECT:
-        for guess in _near(curve, items, rank):
-            low, high = _narrowed(low, high, rank, _count(items, low, high, *guess))
+        low, high = _guessed(curve, items, rank, low, high)
     while high.count - low.count > COLLECT:
         ends = _halfway(curve, low, high)
         if ends is None:
@@ -239,15 +238,25 @@ def _narrowed(low: _Set, high: _Set, rank: int, middle: _Set) -> tuple[_Set, _Se
     return (middle, high) if middle.count < rank else (low, middle)
 
 
-def _near(curve: RiskCurve, items: Scores, rank: int) -> list[tuple[float, float]]:
-    """Return the ends of two sets with a little fewer and a little more pairs."""
+def _guessed(
+    curve: RiskCurve, items: Scores, rank: int, low: _Set, high: _Set
+) -> tuple[_Set, _Set]:
+    """Return sets with a little fewer and a little more pairs than two wide ones."""
     # Pairs in bins, which the tie model was fitted to as well.
     gap, _, weight = items.gap_outcomes
     risk = curve(gap)
     order = np.argsort(risk, kind="stable")
     upto = np.cumsum(weight[order]) - weight[order] / 2
-    risks = np.interp([rank - _AIM, rank + _AIM], upto, risk[order])
-    return [(curve.inner_cut(each), _below(curve.outer_cut(each))) for each in risks]
+    aim = _AIM
+    # Where both guesses fall on one side, those further out are tried, too.
+    while high.count - low.count > COLLECT and aim <= 64 * _AIM:
+        for side in (rank - aim, rank + aim):
+            at = float(np.interp(side, upto, risk[order]))
+            ends = curve.inner_cut(at), _below(curve.outer_cut(at))
+            if low.outer > ends[1] > high.outer or low.inner < ends[0] < high.inner:
+                low, high = _narrowed(low, high, rank, _count(items, low, high, *ends))
+        aim *= 4
+    return low, high
 
 
 def _halfway(curve: RiskCurve, low: _Set, high: _Set) -> tuple[float, float] | None:

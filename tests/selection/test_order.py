@@ -91,6 +91,21 @@ def test_few_counts_of_many_pairs():
             assert count.call_count <= 4
 
 
+def test_few_counts_where_both_guesses_fall_on_one_side(monkeypatch):
+    # As of many more pairs: the bins of the guess hold more of them than are collected.
+    monkeypatch.setattr(_gaps, "COLLECT", 1 << 6)
+    monkeypatch.setattr(_gaps, "_AIM", 1 << 4)
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(4), 1_000)
+    items = scored(rng.normal(size=4_000), group_queries(qid, 4_000), np.zeros(4_000))
+    curve = RiskCurve(FixedModel("rao_kupper", 1.5, 2.0), ZERO_ONE, items.largest_gap)
+    with mock.patch.object(_gaps, "count_within", wraps=_gaps.count_within) as count:
+        for rank in np.linspace(1, items.n_pairs, 99, dtype=int).tolist():
+            count.reset_mock()
+            cuts_at_rank(curve, items, rank, 0.0)
+            assert count.call_count <= 8
+
+
 def test_a_million_items_of_one_query():
     n = 1_000_000
     s = np.arange(n) * 0.5
