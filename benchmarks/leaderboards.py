@@ -221,7 +221,7 @@ def board_loss(votes: Votes, days: range, half_life: float, prior: float) -> flo
             {k: v[past] for k, v in votes.items()},
             covariates=["home"],
             # A day without a win of the right side leaves 0 and 1.
-            labels=(-1, 0, 1),
+            labels={-1: "right", 0: "tie", 1: "left"},
         )
         total.append(board.score({k: v[now] for k, v in votes.items()}))
     return -float(np.mean(total))

@@ -234,7 +234,9 @@ def audits_of_discordance(n_draws: int) -> Iterator[Row]:
                             asked.qid, asked.left, asked.right, labels, strict=True
                         )
                     ]
-                    monitor = monitor.judge(ranker, answers, labels=(-1, 0, 1))
+                    monitor = monitor.judge(
+                        ranker, answers, labels={-1: "right", 0: "tie", 1: "left"}
+                    )
                     n_answers += len(answers)
                     for first in np.unique(asked.qid, return_index=True)[1]:
                         differs = asked.accepted[first] and labels[first] != 0

@@ -107,7 +107,9 @@ def looks(
         votes = vote(left, right)
         for _ in range(ROUNDS):
             board = Leaderboard(looks=when).fit(
-                votes, labels=(-1, 0, 1), cluster="voter" if sizes else None
+                votes,
+                labels={-1: "right", 0: "tie", 1: "left"},
+                cluster="voter" if sizes else None,
             )
             wrong, decided = judged(board, truth)
             false |= wrong

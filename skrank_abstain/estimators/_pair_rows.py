@@ -184,10 +184,9 @@ def read_verdicts(model: Any, labels: Any) -> FloatArray:
             "for left. Set classes_, or pass a model that scores items by predict."
         )
     kinds = np.asarray(model.classes_).tolist()
-    given = [] if labels is None else np.asarray(labels, dtype=object).tolist()
     meaning = read_pair_labels(
         np.array(kinds, dtype=object),
-        given if set(kinds) <= set(given) else None,
+        labels if labels and set(kinds) <= set(labels) else None,
         name=f"classes_ of the estimator, {name},",
     )
     _check_meaning(meaning, f"classes_ of the estimator, {name},", kinds)
@@ -302,7 +301,7 @@ class PairClasses(Value):
 
     kinds: NDArray[Any]
     meaning: IntArray
-    labels: list[Any] | None
+    labels: Any
 
     @property
     def has_ties(self) -> bool:
@@ -339,8 +338,8 @@ class PairClasses(Value):
             if any(read[kind] != meaning for kind, meaning in known.items()):
                 raise ValueError(
                     f"y must hold labels as in fit, {list(known)}, got {new[:10]} too, "
-                    "with which those would mean something else. Pass labels=(right, "
-                    "tie, left)."
+                    "with which those would mean something else. Pass labels=, which "
+                    "says what each means."
                 )
             known = read
         return np.array([known[kind] for kind in listed], dtype=np.int64)
@@ -368,8 +367,7 @@ def read_labels(
         )
     meaning = read_pair_labels(kinds, labels)
     _check_meaning(meaning, "y", kinds.tolist())
-    given = None if labels is None else np.asarray(labels, dtype=object).tolist()
-    return PairClasses(kinds, meaning, given), meaning[code]
+    return PairClasses(kinds, meaning, labels), meaning[code]
 
 
 def check_halves(names: list[str]) -> None:

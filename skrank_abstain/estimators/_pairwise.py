@@ -1,6 +1,6 @@
 """PairwiseRankerClassifier: a scikit-learn classifier of comparisons."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self, cast
 
 import numpy as np
@@ -40,9 +40,9 @@ class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
         of y are. An unfitted one is trained on a part of the pairs: a
         classifier on whole rows, each strict pair in both orders; anything else on
         each pair as a query of two items.
-    labels : None or sequence of two or three values, default=None
-        The values in y for (right, tie, left) preferred, or (right, left) without
-        ties. None: labels whose meaning is known, see Notes.
+    labels : mapping, default=None
+        What the values in y mean, as ``{2: "left", 1: "tie", 0: "right"}``. None:
+        labels whose meaning is known, see Notes.
     tie_model : str or DifferenceModel, default="bradley_terry"
         How scores become probabilities: "bradley_terry", "davidson",
         "thurstone_mosteller", "isotonic_difference", or an instance of a model of the
@@ -104,7 +104,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
     model_a, B / tie / A, second / tie / first and loss / tie / win (of the left one),
     where a tie is tie, draw, same or equal. Others, such as 0, 1, 2 or yes and no, are
     refused unless ``labels`` gives their meaning. 0 and 1 mean right and left: pass
-    ``labels=(-1, 0, 1)`` if they are tie and left.
+    ``labels={0: "tie", 1: "left"}`` if they are tie and left.
 
     *Frames.* All column names differ. The right half has the names of the left half, in
     the same order, but for one prefix or suffix that all names of a half share: ``age,
@@ -154,7 +154,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         self,
         estimator: Any,
         *,
-        labels: ArrayLike | None = None,
+        labels: Mapping[Any, str] | None = None,
         tie_model: str | tie_models.TieModel = "bradley_terry",
         loss: str | ArrayLike | Sequence[Any] = "zero_one",
         coverage: float = 0.8,

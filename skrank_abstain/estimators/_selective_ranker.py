@@ -785,10 +785,11 @@ feature_names_in_
             Answers that are known to be right, as ``answers``, whoever gave them;
             reviewers are measured by them. Contradictions number their rows after those
             of ``answers``.
-        labels : sequence of two or three values, default=None
-            The labels for (right, left) or (right, tie, left) preferred, such as
-            ``(-1, 0, 1)``: numbers, 0 among them, do not say what they mean before all
-            of them have occurred.
+        labels : mapping, default=None
+            What labels mean beside the known ones, as ``{"links": "left", "gleich":
+            "tie", "rechts": "right"}``. Numbers, 0 among them, do not say what they
+            mean before all of them have occurred: ``{-1: "right", 0: "tie", 1:
+            "left"}``.
 
         Returns
         -------

@@ -231,9 +231,9 @@ class Leaderboard(Saved, BaseEstimator):
             Column that says which votes belong together, such as the voter or the
             prompt. None: each vote stands by itself, and a column such as ``voter`` or
             ``reviewer`` warns. So few clusters that they cannot decide any order warn.
-        labels : sequence of two or three values, default=None
-            The labels of (right, left) or (right, tie, left) winning, for ``score``
-            too. None: they are read by what they mean.
+        labels : mapping, default=None
+            What labels mean, as ``{"2": "right", "X": "tie", "1": "left"}``, for
+            ``score`` too. None: they are read by what they mean.
         judges : frame, mapping of columns or list of mappings, default=None
             Votes of automatic judges, in the same columns; ``votes`` are then people's.
             ``vote_id`` names the battle in both tables: judges need some battles that

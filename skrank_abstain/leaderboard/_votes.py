@@ -137,8 +137,8 @@ def read_votes(
         dates. None: ``time`` is ignored.
     items : ndarray of shape (n_items,), default=None
         Known names; others are refused.
-    labels : sequence, default=None
-        Labels of (right, tie, left) or (right, left), as in `read_pair_labels`.
+    labels : mapping, default=None
+        What labels mean, as in `read_pair_labels`.
     repeated : bool, default=False
         Whether a ``vote_id`` may occur more than once.
 
@@ -298,7 +298,7 @@ def read_judges(
         Tables as for `read_votes`, with a column ``vote_id`` that names the battle.
     people : Votes
         ``votes`` as they were read.
-    labels : sequence, default=None
+    labels : mapping, default=None
         As in `read_votes`.
 
     Returns

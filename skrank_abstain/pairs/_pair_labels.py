@@ -16,6 +16,9 @@ from skrank_abstain._validation import is_blank, listed, shown
 from skrank_abstain._warnings import warn_user
 
 _TIES = dict.fromkeys(("tie", "draw", "same", "equal"), 0)
+#: What ``labels=`` may say that a label means, and an example.
+_SIDES = {"right": -1, "left": 1} | _TIES
+_AS_MAPPED = "{'links': 'left', 'rechts': 'right'}"
 #: Words for right and for left preferred.
 _WORDS = (
     ("right", "left"),
@@ -165,7 +168,7 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
     ----------
     column : list of length n_pairs, n_pairs >= 1
         Numbers may be written as texts, as in files.
-    labels : None or sequence
+    labels : None or mapping
         As in `read_pair_labels`.
     sides : two sequences of length n_pairs
         Names of the left and of the right items; None for items without names.
@@ -181,7 +184,8 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
     plain = {each: as_number(each) for each in {*column, *sides[0], *sides[1]}}
     values = np.array([*map(plain.get, column), None], dtype=object)[:-1]
     if labels is not None:
-        labels = [*map(as_number, labels)] if np.ndim(labels) == 1 else labels
+        if isinstance(labels, Mapping):
+            labels = {as_number(word): side for word, side in labels.items()}
         return read_pair_labels(values, labels, name=name)
     kinds: dict[Any, int] = {}
     for each, value in plain.items():
@@ -207,7 +211,7 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
             raise ValueError(
                 f"{name} must hold labels that are known, got {shown(column[row])} in "
                 f"{where}, which names neither item: write the winner, or left, tie "
-                "or right, or say what yours mean with labels=(right, tie, left)."
+                f"or right, or say what yours mean, as labels={_AS_MAPPED}."
             ) from None
         if not named:
             raise  # words of several kinds
@@ -222,8 +226,8 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
             f"{name} must hold labels whose meaning is clear, as left, same and right, "
             f"got {listed(dict.fromkeys(column))}, where 0 may be a tie or the right "
             "one, or a name that of a side or of an item. Rename items that are called "
-            "as a tie is, or say what yours mean with labels=(right, tie, left), as "
-            "labels=(-1, 0, 1) where 0 is a tie."
+            "as a tie is, or say what yours mean, as labels={-1: 'right', 0: 'tie', "
+            "1: 'left'} where 0 is a tie."
         )
     return label
 
@@ -259,13 +263,14 @@ def read_pair_labels(
     Parameters
     ----------
     values : array-like of shape (n_pairs,)
-    labels : None or sequence of two or three values, default=None
-        The labels for (right, left) or (right, tie, left) preferred. None: one of
-        (-1, 0, 1), (0, 0.5, 1), (0, 1), (-1, 1), or, in any case and with blanks
-        around, of right / tie / left, model_b / tie / model_a, B / tie / A, second /
-        tie / first, loss / tie / win (of the left one); draw, same and equal also mean
-        tie. ``values`` may lack some of them if the others have one meaning only;
-        0 and 1 alone are (right, left).
+    labels : mapping, default=None
+        What labels mean: "left", "tie" or "right" preferred, also several for one, in
+        any case; these three words are known beside them. None: one of (-1, 0, 1),
+        (0, 0.5, 1), (0, 1), (-1, 1), or, in any case and with blanks around, of right /
+        tie / left, model_b / tie / model_a, B / tie / A, second / tie / first, loss /
+        tie / win (of the left one); draw, same and equal also mean tie. ``values`` may
+        lack some of them if the others have one meaning only; 0 and 1 alone are (right,
+        left).
     name : str, default="y"
         Name of the parameter, for the message.
 
@@ -276,7 +281,7 @@ def read_pair_labels(
     Raises
     ------
     ValueError
-        If a value is not understood, or ``labels`` does not name two or three.
+        If a value is not understood, or ``labels`` is no such mapping.
 
     Notes
     -----
@@ -287,7 +292,7 @@ def read_pair_labels(
     >>> from skrank_abstain.pairs import read_pair_labels
     >>> read_pair_labels(["model_a", "tie", "model_b"])
     array([ 1,  0, -1])
-    >>> read_pair_labels([0, 1, 2], labels=(2, 1, 0))
+    >>> read_pair_labels([0, 1, 2], {0: "left", 1: "tie", 2: "right"})
     array([ 1,  0, -1])
     """
     written = np.asarray(values).tolist()
@@ -307,33 +312,23 @@ def _meaning(kinds: list[Any], name: str) -> dict[Any, int]:
     unclear = "labels whose meaning is clear" if fitting else "labels that are known"
     raise ValueError(
         f"{name} must hold {unclear}, as (right, tie, left) preferred: {_KNOWN}; got "
-        f"{listed(kinds)}. Say what yours mean with labels=(right, tie, left), or "
-        "labels=(right, left) without ties."
+        f"{listed(kinds)}. Say what yours mean, as labels={_AS_MAPPED}."
     )
 
 
 def _named(kinds: list[Any], labels: Any, name: str) -> dict[Any, int]:
-    given = [] if isinstance(labels, str | set | dict) else np.shape(labels)
-    if len(given) != 1 or len(set(labels)) != len(labels) or len(labels) not in (2, 3):
+    """Read labels by a mapping; left, tie and right mean what they say."""
+    given = labels if isinstance(labels, Mapping) else {}
+    if not given or not {*map(str, given.values())} <= {*_SIDES}:
         raise ValueError(
-            "labels must be (right, tie, left), or (right, left) without ties, two or "
-            f"three different values, got {labels!r}."
+            "labels must map labels to 'left', 'tie' or 'right' preferred, as "
+            f"labels={_AS_MAPPED}, got {labels!r}."
         )
-    written = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
-    signs = (-1, 1) if len(written) == 2 else (-1, 0, 1)
-    meaning = dict(zip(written, signs, strict=True))
-    words = [*map(_in_letters, written)]
-    opposite = [-sign for sign in meaning.values()]
-    if any([known.get(word) for word in words] == opposite for known in _VOCABULARIES):
-        warn_user(
-            f"labels=(right, tie, left) preferred got {tuple(written)!r}, so that "
-            f"{written[0]!r} means that the right one is preferred. If these labels "
-            "have their usual meaning, reverse labels or leave it out."
-        )
-    unknown = [kind for kind in kinds if kind not in meaning]
+    known = _SIDES | {_in_letters(word): _SIDES[side] for word, side in given.items()}
+    unknown = [kind for kind in kinds if _in_letters(kind) not in known]
     if unknown:
         raise ValueError(
-            f"{name} must hold nothing but the labels={tuple(written)!r}, got "
-            f"{listed(unknown)} too. Leave those rows out, or write one of the labels."
+            f"{name} must hold labels that are known, got {listed(unknown)} and "
+            f"labels={labels!r}: add what these mean, or leave their rows out."
         )
-    return meaning
+    return {kind: known[_in_letters(kind)] for kind in kinds}

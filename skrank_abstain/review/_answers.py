@@ -228,8 +228,8 @@ def take_answers(
     queries : Queries
     item_id : ndarray of shape (n_items,), or None
         None: the table names items by their row positions.
-    labels : None or sequence of two or three values, default=None
-        The labels for (right, left) or (right, tie, left) preferred.
+    labels : mapping, default=None
+        What labels mean, as in `read_pair_labels`.
     gold : None or table, default=None
         Answers that are known to be right, as ``answers``, whoever gave them.
     audits : bool, default=False

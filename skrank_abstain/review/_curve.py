@@ -229,7 +229,8 @@ def _review(before: Review, said: IntArray, names: NDArray[Any], known: Any) -> 
     sure = sure == 1
     gold = {"left": left[sure], "right": right[sure], "label": truth[sure]}
     scored = before.items, before.calibration, before.region
-    return Review.of(*scored, answers, known, gold, (-1, 0, 1))
+    signs = {-1: "right", 0: "tie", 1: "left"}
+    return Review.of(*scored, answers, known, gold, signs)
 
 
 def _unasked(

@@ -139,7 +139,9 @@ def test_a_column_of_queries_and_labels_stay_those_of_fit():
     assert undated_report(ranker, X) == expected[2]
     pairs = np.hstack([TRAIN.data[:200], TRAIN.data[200:400]])
     y = np.where(TRAIN.target[:200] > TRAIN.target[200:400], 2, 1)
-    classifier = PairwiseRankerClassifier(Ridge(), labels=(1, 2), random_state=0)
+    classifier = PairwiseRankerClassifier(
+        Ridge(), labels={1: "right", 2: "left"}, random_state=0
+    )
     totals = classifier.fit(pairs, y).evaluate(pairs, y)
     for labels in ((2, 1), None, "abc"):
         classifier.set_params(labels=labels)

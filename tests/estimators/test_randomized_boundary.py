@@ -108,7 +108,7 @@ def test_comparisons_are_drawn_by_both_sides():
     judge = PairwiseRankerClassifier(
         FirstColumn().fit(None, None),
         rule=Coverage(0.5, boundary="randomize"),
-        labels=(-1, 0, 1),
+        labels={-1: "right", 0: "tie", 1: "left"},
         random_state=0,
     )
     with warnings.catch_warnings():

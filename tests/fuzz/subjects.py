@@ -86,8 +86,12 @@ class Columns(BaseEstimator):
         return X
 
 
-#: What labels of rows of two items are called: right, tie, left.
-LABELS = {"numbers": (-1, 0, 1), "words": ("B", "tie", "A"), "no_tie": (-1, 1)}
+#: What labels of rows of two items mean.
+LABELS = {
+    "numbers": {-1: "right", 0: "tie", 1: "left"},
+    "words": {"B": "right", "tie": "tie", "A": "left"},
+    "no_tie": {-1: "right", 1: "left"},
+}
 #: Where rows are no items there are more choices, or fewer.
 SHAPES = {
     items: {},

@@ -10,7 +10,6 @@ from skrank_abstain.datasets import make_ranking
 from skrank_abstain.leaderboard import Leaderboard, LeaderboardDisplay
 from skrank_abstain.metrics import coverage_at_risk
 from skrank_abstain.multilabel import multilabel_loss
-from skrank_abstain.pairs import read_pair_labels
 from skrank_abstain.partitions import calibrate
 from skrank_abstain.queries import TopSetRanker
 from skrank_abstain.review import read_answers
@@ -52,9 +51,6 @@ WARNED = {
         X, Y, qid=np.maximum(np.arange(len(Y)), 30)
     ),
     "pass ranks as -ranks": lambda: multilabel_loss([[1, 0, 0]], [[1, 2, 3]]),
-    r"labels=\(right, tie, left\) preferred got": lambda: read_pair_labels(
-        [1, -1], (1, 0, -1)
-    ),
 }
 REFUSED = {
     "max_risk must be at most 1, the largest loss.* in percent": lambda _: (

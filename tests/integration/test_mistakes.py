@@ -276,7 +276,7 @@ MISTAKES = {
     # ---- comparisons
     "classes 0, 1, 2 as comparisons": (
         lambda _: PairwiseRankerClassifier(LogisticRegression()).fit(
-            PAIRS, np.arange(60) % 3), "error", r"labels=\(right, tie, left\)"),
+            PAIRS, np.arange(60) % 3), "error", "as labels={'links': 'left'"),
     "an odd number of columns as pairs": (
         lambda _: PairwiseRankerClassifier(LogisticRegression()).fit(
             PAIRS[:, :3], np.arange(60) % 3 - 1), "error", "even number of columns"),
@@ -288,7 +288,7 @@ MISTAKES = {
         lambda _: review((0, 1, "better")), "error",
         "answers must hold labels that are known, got 'better' in row 0"),
     "0 and 1 as answers": (
-        lambda _: review((0, 1, 1), (0, 2, 0)), "error", r"labels=\(-1, 0, 1\)"),
+        lambda _: review((0, 1, 1), (0, 2, 0)), "error", "as labels={-1: 'right', "),
     "answers about items by unknown names": (
         lambda _: review(("Ann", "Bo", "left")), "error", "Pass item_id="),
     "the model's questions passed as answers": (

@@ -927,17 +927,19 @@ def test_an_item_whose_votes_have_faded_is_not_certain_to_be_average():
 
 def test_labels_may_be_named_for_the_score_too():
     votes = drawn(n_votes=300)
-    board = Leaderboard().fit(votes, labels=(-1, 0, 1))
+    board = Leaderboard().fit(votes, labels={-1: "right", 0: "tie", 1: "left"})
     np.testing.assert_array_equal(board.strengths_, Leaderboard().fit(votes).strengths_)
     # A day without a win of the right side.
     day = {"left": ["A", "B"], "right": ["B", "C"], "label": [1, 0]}
     proba = board.predict_proba(day["left"], day["right"])
     expected = np.log([proba[0, 2], proba[1, 1]]).mean()
     assert board.score(day) == pytest.approx(expected)
-    with pytest.raises(ValueError, match=r"labels=\(-1, 0, 1\) where 0 is a tie"):
+    with pytest.raises(ValueError, match=r"labels=\{-1: .right., 0: .tie., 1"):
         Leaderboard().fit(votes).score(day)
     words = np.array(["2", "X", "1"])[votes["label"] + 1]
-    pools = Leaderboard().fit(votes | {"label": words}, labels=("2", "X", "1"))
+    pools = Leaderboard().fit(
+        votes | {"label": words}, labels={"2": "right", "X": "tie", "1": "left"}
+    )
     np.testing.assert_array_equal(pools.strengths_, board.strengths_)
 
 

@@ -100,7 +100,11 @@ def test_names_that_are_sides_too_must_agree():
     votes["winner"] = ["A", "B", "A"]  # in the last row A stands on the right
     with pytest.raises(ValueError, match=r"meaning is clear.*got \['A', 'B'\]"):
         read_votes(votes)
-    assert read_votes(votes, labels=("B", "A")).label.tolist() == [1, -1, 1]
+    assert read_votes(votes, labels={"B": "right", "A": "left"}).label.tolist() == [
+        1,
+        -1,
+        1,
+    ]
     votes["winner"] = ["A", "B", "C"]  # no sides are called so
     assert read_votes(votes).label.tolist() == [1, -1, 1]
 

@@ -371,7 +371,7 @@ def test_judge_takes_the_tables_that_review_takes(tmp_path):
     numbers = frame.assign(label=sign)
     for table, labels in (
         (words.rename(columns={"left_id": "left", "right_id": "right"}), None),
-        (numbers, (-1, 0, 1)),
+        (numbers, {-1: "right", 0: "tie", 1: "left"}),
         (read_answers(path), None),
     ):
         assert monitor.judge(RANKER, table, labels=labels).bets == expected.bets

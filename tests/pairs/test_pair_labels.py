@@ -51,41 +51,29 @@ def test_unknown_and_unclear_labels(values):
 def test_zero_alone_may_be_a_tie_or_right():
     with pytest.raises(ValueError, match=r"whose meaning is clear, .*got \[0\]\. Say"):
         read_pair_labels([0, 0])
-    np.testing.assert_array_equal(read_pair_labels([0, 0], (-1, 0, 1)), [0, 0])
-    np.testing.assert_array_equal(read_pair_labels([0, 0], (0, 1)), [-1, -1])
+    np.testing.assert_array_equal(read_pair_labels([0, 0], {0: "tie"}), [0, 0])
+    np.testing.assert_array_equal(read_pair_labels([0, 0], {0: "right"}), [-1, -1])
 
 
 def test_named_labels():
+    means = {"no": "right", "?": "tie", "Yes": "left", "yep": "left"}
+    # In any case, several for one, and the plain words beside them.
+    said = ["no", "yes", "?", "YEP", "Left", "same", "right"]
     np.testing.assert_array_equal(
-        read_pair_labels(["no", "yes", "?"], ("no", "?", "yes")), [-1, 1, 0]
+        read_pair_labels(said, means), [-1, 1, 0, 1, 1, 0, -1]
     )
-    np.testing.assert_array_equal(read_pair_labels([2, 1], np.array([1, 2])), [1, -1])
-    with pytest.raises(ValueError, match=r"nothing but the labels=.*got \['Yes'\] too"):
-        read_pair_labels(["Yes", "no"], ("no", "yes"))
+    turned = {1: "right", 0: "tie", -1: "left"}
+    assert read_pair_labels([1, 0, -1], turned).tolist() == [-1, 0, 1]
+    match = (
+        r"labels that are known, got \['maybe'\] and labels={'no': .*: add what these"
+    )
+    with pytest.raises(ValueError, match=match):
+        read_pair_labels(["maybe", "no"], means)
 
 
 def test_messages_show_a_few_values():
     with pytest.raises(ValueError, match=r"got \[0, 1, 2, .*, 9, \.\.\.\], 100 in all"):
         read_pair_labels(np.arange(100))
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [("model_a", "tie", "model_b"), ("Left", "right"), ("win", "draw", "loss")],
-)
-def test_words_that_mean_their_opposite_warn(labels):
-    with pytest.warns(UserWarning, match="means that the right one is preferred"):
-        told = read_pair_labels(list(labels), labels)
-    expected = [-1, 0, 1] if len(labels) == 3 else [-1, 1]
-    assert told.tolist() == expected
-    turned = read_pair_labels(list(labels), labels[::-1])
-    assert turned.tolist() == [-sign for sign in expected]
-
-
-def test_numbers_may_be_turned_around():
-    with pytest.warns(UserWarning, match="usual meaning, reverse labels"):
-        turned = read_pair_labels([1, 0, -1], (1, 0, -1))
-    assert turned.tolist() == [-1, 0, 1]
 
 
 A, B = ["A", "B", "B"], ["B", "A", "C"]
@@ -110,7 +98,9 @@ def test_a_winner_that_may_be_a_side_or_a_name_is_refused():
     for column in (["A", "B", "B"], ["a", "b", "b"]):
         with pytest.raises(ValueError, match="a name that of a side or of an item"):
             read_winners(column, None, (A, B), "y")
-    assert read_winners(["A", "B"], ("B", "A"), (A[:2], B[:2]), "y").tolist() == [1, -1]
+    assert read_winners(
+        ["A", "B"], {"B": "right", "A": "left"}, (A[:2], B[:2]), "y"
+    ).tolist() == [1, -1]
 
 
 @pytest.mark.parametrize("column", [["A", "B", "Bo"], ["Bo", "x", "x"]])

@@ -339,21 +339,27 @@ def test_a_label_is_one_value(label):
 def test_numbers_mean_what_labels_say(some):
     n = len(some)
     table = {"left": [0, 0, 1][:n], "right": [2, 4, 3][:n], "label": some}
-    found = take_answers(table, QUERIES, None, labels=(-1, 0, 1))
+    means = {-1: "right", 0: "tie", 1: "left"}
+    found = take_answers(table, QUERIES, None, labels=means)
     turned = {**table, "left": table["right"], "right": table["left"]}
     turned["label"] = [-each for each in some]
-    same = take_answers(turned, QUERIES, None, labels=(-1, 0, 1))
+    same = take_answers(turned, QUERIES, None, labels=means)
     np.testing.assert_array_equal(found.label, same.label)
     assert sorted(abs(found.label)) == sorted(map(abs, some))
-    with pytest.raises(ValueError, match=r"answers must hold nothing but the labels="):
-        take_answers({**table, "label": [7] * n}, QUERIES, None, labels=(-1, 0, 1))
+    with pytest.raises(
+        ValueError, match=r"labels that are known, got \[7\] and labels"
+    ):
+        take_answers({**table, "label": [7] * n}, QUERIES, None, labels=means)
 
 
 @pytest.mark.parametrize(
     ("some", "expected"),
     [(["1", "0"], [1, 0]), (["1.0", "0"], [1, 0]), (["-1.0", "0.0", 1], [-1, 0, 1])],
 )
-@pytest.mark.parametrize("labels", [(-1, 0, 1), ("-1", "0", "1.0")])
+@pytest.mark.parametrize(
+    "labels",
+    [{-1: "right", 0: "tie", 1: "left"}, {"-1": "right", "0": "tie", "1.0": "left"}],
+)
 def test_numbers_written_as_texts_are_numbers(some, expected, labels):
     n = len(some)
     table = {"left": [0, 0, 1][:n], "right": [2, 4, 3][:n], "label": some}
@@ -368,7 +374,9 @@ def test_numbers_written_as_texts_are_numbers(some, expected, labels):
 def test_numbers_that_may_mean_two_things_name_the_remedy(some):
     n = len(some)
     table = {"left": [0, 0][:n], "right": [2, 4][:n], "label": some}
-    with pytest.raises(ValueError, match=r"labels=\(-1, 0, 1\) where 0 is a tie"):
+    with pytest.raises(
+        ValueError, match=r"labels=\{-1: 'right', 0: 'tie', 1: 'left'\} wh"
+    ):
         take_answers(table, QUERIES, None)
 
 
@@ -503,5 +511,5 @@ def test_of_answers_that_a_page_saved_again_the_last_counts():
 
 def test_answers_that_were_all_taken_back_are_none():
     row = {**ROWS[0], "label": "skip", "answer_id": "page x 0"}
-    for labels in (None, (-1, 0, 1)):
+    for labels in (None, {-1: "right", 0: "tie", 1: "left"}):
         assert len(take_answers([row], QUERIES, IDS, labels)) == 0

@@ -710,9 +710,7 @@ def test_a_word_that_nobody_knows_is_found_in_its_file(ending, table, tmp_path):
         with pytest.raises(ValueError, match=message):
             RANKER.review(X, qid=DAY, item_id=NAMES, answers=said)
     # Words of another language that are named are no mistake.
-    RANKER.review(
-        X, qid=DAY, item_id=NAMES, answers=answers[4:5], labels=("rechts", "links")
-    )
+    RANKER.review(X, qid=DAY, item_id=NAMES, answers=answers, labels={"Links": "left"})
 
 
 def test_an_empty_cell_of_a_later_file_takes_back_nothing(table, tmp_path):

@@ -46,7 +46,9 @@ def fit(model: object, X: Floats, y: Ints, qid: Ints) -> BALToR:
 
 def construct(model: object) -> list[SelectiveRanker]:
     costs = [[0, 0, 1], [0.5, 0, 0.5], [1, 0, 0]]
-    PairwiseRankerClassifier(model, labels=[-1, 0, 1], rule=CertifiedRisk(0.2))
+    PairwiseRankerClassifier(
+        model, labels={0: "tie", 1: "left"}, rule=CertifiedRisk(0.2)
+    )
     PairwiseRankerClassifier(model, tie_model=BradleyTerry(), prefit=False)
     return [
         BALToR(model, tie_model="bradley_terry", loss="misranking", prefit=True),

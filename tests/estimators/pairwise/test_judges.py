@@ -56,7 +56,7 @@ def test_labels_name_the_classes_of_a_judge_too(two):
     judge = LogisticRegression().fit(X, words)
     with pytest.raises(ValueError, match=r"classes_ of the estimator, Log.*'bad'"):
         PairwiseRankerClassifier(judge).fit(X, y)
-    labels = ("good", "bad")
+    labels = {"good": "right", "bad": "left"}
     model = PairwiseRankerClassifier(judge, labels=labels, coverage=1).fit(X, words)
     assert model.score(X, words) > 0.75
     own = PairwiseRankerClassifier(LogisticRegression(), labels=labels, coverage=1)
