@@ -788,7 +788,7 @@ def advise_on_certification(
 #: Rounding of a sum over queries must not demand a higher threshold.
 _SLACK = 1e-12
 #: Thresholds tried at a time.
-_TRIED = 15
+_TRIED = 16
 
 
 def hierarchical_quantile(
@@ -834,7 +834,7 @@ def hierarchical_quantile(
     the new query: conformal risk control [3]_ of w (coverage - a), which is at most
     ``coverage``.
 
-    The search divides the ordered floats by sixteen at a time: exact, with at most 16
+    The search divides the ordered floats by sixteen at a time: exact, with at most 17
     calls of ``shares``.
 
     References
@@ -872,8 +872,9 @@ def hierarchical_quantile(
     n_patterns = end
     while first < end:
         width = end - first
-        ends = (first + width * k // (_TRIED + 1) for k in range(1, _TRIED + 1))
-        tried = sorted(set(ends))
+        # Few thresholds are many octaves below the highest risk.
+        below = (min(width * k // _TRIED, (2**k - 1) << 52) for k in range(_TRIED))
+        tried = sorted({end - 1 - each for each in below})
         place = bisect_left(is_enough(tried), True)
         first, end = [first, *(k + 1 for k in tried)][place], [*tried, end][place]
     return float(np.int64(first).view(np.float64)) if first < n_patterns else np.inf

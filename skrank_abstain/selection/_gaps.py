@@ -12,13 +12,14 @@ bins say where the first two end; then the gaps between them are halved until fe
 remain to be sorted.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain.pairs import (
     Scores,
@@ -86,7 +87,7 @@ class RiskCurve:
         self._loss = loss
         self._margin_of = margin_of
         self._unit = largest if largest > 0 else 1.0
-        self.crossing = float(self._first(self._order_wins, 0.0, 0.0))
+        self.crossing = float(self._first(self._order_costs, 0.0, 0.0))
         # The risk rises up to the crossing and falls beyond, so that its maximum is
         # there; where no order ever wins it is at the far end.
         peak = self.crossing if np.isfinite(self.crossing) else self._unit * _REACH
@@ -108,7 +109,7 @@ class RiskCurve:
         """
         if not np.isfinite(self.crossing):
             return np.full(np.shape(risk), np.inf)[()]
-        return self._first(lambda d, r: self._risks(d)[1] <= r, self.crossing, risk)
+        return self._first(lambda d: self._risks(d)[1], self.crossing, risk)
 
     def inner_cut(self, risk: Any) -> Any:
         """Return the largest gap where a tie has at most each risk.
@@ -117,7 +118,7 @@ class RiskCurve:
         """
         if self.crossing == 0:
             return np.full(np.shape(risk), -1.0)[()]
-        beyond = self._first(lambda d, r: self._risks(d)[0] > r, 0.0, risk)
+        beyond = self._first(lambda d: self._risks(d)[0], 0.0, risk, np.greater)
         # The last float before the risk exceeds the threshold, itself accepted.
         last = np.where(beyond < np.inf, np.nextafter(beyond, 0.0), np.inf)
         return np.where(self.of_equal > risk, -1.0, np.minimum(last, self.crossing))[()]
@@ -131,37 +132,38 @@ class RiskCurve:
         losses = expected_losses(proba, self._loss)
         return losses[:, 1], losses[:, 2]
 
-    def _order_wins(self, gap: FloatArray, _: Any) -> BoolArray:
+    def _order_costs(self, gap: FloatArray) -> FloatArray:
         losses = expected_losses(self._model.checked_proba_at_gap(gap), self._loss)
-        return losses[:, 2] <= losses[:, 1]
+        return losses[:, 2] - losses[:, 1]
 
-    def _first(self, reached: Callable[..., Any], start: float, risk: Any) -> Any:
-        """Return where a condition that stays true becomes true, or infinity.
+    def _first(self, of: Any, start: float, risk: Any, has: Any = np.less_equal) -> Any:
+        """Return where a quantity of the gap has reached each risk, or infinity.
 
-        For each risk, which is passed to the condition beside the gap. Each step tries
-        64 gaps for all risks, which costs little more than one gap for one: they cut
-        the floats between two bounds into equal parts.
+        Each step tries 64 gaps for all risks, which costs little more than one gap for
+        one: they cut the floats between two bounds into equal parts. Neighbouring risks
+        are mostly between the same two.
         """
         risks = np.reshape(risk, (-1, 1))
+        rows = np.arange(risks.size)
 
-        def holds(gap: FloatArray) -> BoolArray:
-            each = np.repeat(risks, gap.shape[1])
-            return np.reshape(reached(gap.ravel(), each), gap.shape)
+        def holds(gap: FloatArray, of_risk: Any = 0) -> Any:
+            return has(of(gap.ravel()).reshape(gap.shape)[of_risk], risks)
 
         low = high = np.full(risks.shape, start)
-        seek, step = ~holds(high), self._unit
+        seek, step = ~holds(np.array([[start]])), self._unit
         while seek.any() and step <= self._unit * _REACH:
             low, high = np.where(seek, high, low), np.where(seek, start + step, high)
-            seek &= ~holds(high)
+            seek &= ~holds(np.array([[start + step]]))
             step *= 2
-        first, last = np.where(seek, high, low).view(np.int64), high.view(np.int64)
+        first, last = np.where(seek, start, (low, high)).view(np.int64)
         while (width := last - first).max(initial=0) > 1:
             part = np.maximum(width // _TRIED, 1)
             n_parts = int(-(-width // part).min())
             tried = np.minimum(first + part * np.arange(n_parts + 1), last)
-            true = holds(tried[:, 1:].view(np.float64)) | (tried[:, 1:] == last)
-            place = true.argmax(axis=1)[:, None]
-            first, last = (np.take_along_axis(tried, place + k, 1) for k in (0, 1))
+            new = np.append(True, last[1:] != last[:-1])
+            true = holds(tried[new, 1:].view(np.float64), np.cumsum(new) - 1)
+            place = (true | (tried[:, 1:] == last)).argmax(axis=1)
+            first, last = (tried[rows, place + k, None] for k in (0, 1))
         return np.where(seek, np.inf, last.view(np.float64)).reshape(np.shape(risk))[()]
 
 
@@ -287,12 +289,11 @@ def _gap_at(place: int) -> float:
 
 
 def _below(value: float) -> float:
-    return float(np.nextafter(value, -np.inf))
+    return math.nextafter(value, -math.inf)
 
 
 def _above(value: float) -> float:
-    with np.errstate(over="ignore"):  # above the largest float is infinity
-        return float(np.nextafter(value, np.inf))
+    return math.nextafter(value, math.inf)  # above the largest float is infinity
 
 
 def _merge(
@@ -418,28 +419,18 @@ class GapRegion(Value):
             weight[inside & (gap >= low) & (gap <= high)] = self.kappa
         return weight
 
-    def pieces(self) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Cut the gaps where the probability of acceptance or the label changes.
+    def starts(self) -> list[float]:
+        """Return gaps from which the probability of acceptance or the label may change.
 
-        Returns
-        -------
-        starts : ndarray of shape (n_pieces,), float64
-            Each piece reaches from its start to the next one's; the first is 0.
-        weight : ndarray of shape (n_pieces,), float64
-            Probability of acceptance.
-        tie : ndarray of shape (n_pieces,), bool
-            Whether a tie is predicted.
+        Finite and from 0, in no order.
         """
         tie_to, inner, outer = self.cuts().tolist()
-        found = {0.0, _above(tie_to), _above(inner), outer}
+        found = [0.0, _above(tie_to), _above(inner), outer]
         for cut in (self.inner, self.outer) if self.draws else ():
             low, high = self._edges(cut)
-            found |= {low, _above(high)}
-        # An infinite cut is one that no pair reaches: no piece begins there.
-        starts = np.array(sorted(each for each in found if 0 <= each < np.inf))
-        weight, tie = self.weight(starts), starts <= self.tie_up_to
-        new = np.append(True, (np.diff(weight) != 0) | (tie[1:] != tie[:-1]))
-        return starts[new], weight[new], tie[new]
+            found += [low, _above(high)]
+        # An infinite cut is one that no pair reaches: no class begins there.
+        return [each for each in found if 0 <= each < np.inf]
 
     def _edges(self, cut: float) -> tuple[float, float]:
         """Return the first and the last gap that count as equal to a cut."""
@@ -484,7 +475,8 @@ class GapEngine(RiskEngine):
         inner = np.where(every, -1.0, curve.inner_cut(risks))
         outer = np.where(every, 0.0, np.maximum(curve.outer_cut(risks), least))
         cuts = zip(risks.tolist(), inner.tolist(), outer.tolist(), strict=True)
-        return [replace(self._region(*each), margin_of=margin_of) for each in cuts]
+        fixed: Any = {"crossing": self._curve.crossing, "margin_of": margin_of}
+        return [GapRegion(*each, self._tolerance, **fixed) for each in cuts]
 
     def _by(self, margin_of: float | None) -> RiskCurve:
         """Return the curve that a threshold is compared with."""
@@ -536,12 +528,12 @@ class GapEngine(RiskEngine):
         return DecisionArrays(label, accepted, risk, proba)
 
     def _classes(self, regions: Sequence[GapRegion]) -> Classes:
-        pieces = [region.pieces() for region in regions]
         # A class reaches from its cut to the next one.
-        cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
-        at = [np.searchsorted(each[0], cuts, side="right") - 1 for each in pieces]
-        accepted = [each[1][k] for each, k in zip(pieces, at, strict=True)]
-        return Classes(cuts, np.stack(accepted), pieces[0][2][at[0]])
+        cuts = np.unique(np.concatenate([region.starts() for region in regions]))
+        accepted = np.stack([region.weight(cuts) for region in regions])
+        tie = cuts <= regions[0].tie_up_to
+        new = np.append(True, (np.diff(accepted) != 0).any(axis=0) | np.diff(tie))
+        return Classes(cuts[new], accepted[:, new], tie[new])
 
     def _count(
         self, classes: Classes, scores: Scores, weight: FloatArray | None

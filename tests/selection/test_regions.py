@@ -209,7 +209,7 @@ class TestGapRegion:
         assert tolerance < region.smallest_order < 1.001 * tolerance
         gap = np.array([tolerance, region.smallest_order, 1.001 * tolerance])
         assert accept(region, gap, np.zeros(3)).tolist() == [0, 0, 1]
-        starts, weight, _ = region.pieces()
+        starts, (weight,), _ = gap_risk(FixedModel(), ZERO_ONE, 1.0)._classes([region])
         np.testing.assert_array_equal(
             weight[np.searchsorted(starts, gap, side="right") - 1], [0, 0, 1]
         )
@@ -243,7 +243,9 @@ class TestGapRegion:
         np.testing.assert_array_equal(together, alone)
 
     def test_no_piece_begins_at_infinity(self):
-        starts, weight, tie = GapRegion(0.3, 0.5, np.inf, 0.0).pieces()
+        region = GapRegion(0.3, 0.5, np.inf, 0.0)
+        risk = gap_risk(FixedModel(), ZERO_ONE, 1.0)
+        starts, (weight,), tie = risk._classes([region])
         # Equal scores are a tie, closer pairs than 0.5 are accepted, no other is.
         assert starts.tolist() == [0.0, 5e-324, np.nextafter(0.5, 1)]
         assert weight.tolist() == [1, 1, 0]
