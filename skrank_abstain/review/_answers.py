@@ -1,21 +1,27 @@
-"""The table of answers in one canonical order, and the names that it uses."""
+"""The table of answers in one canonical order, its names, and the text of its file."""
 
+import csv
 import json
+import os
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from hashlib import sha256
+from io import BytesIO, StringIO
 from itertools import chain, combinations
+from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import is_blank, is_missing, listed, shown
-from skrank_abstain._warnings import warn_user
+from skrank_abstain._warnings import require, warn_user
 from skrank_abstain.pairs import (
     Queries,
     as_number,
@@ -529,3 +535,43 @@ def _labels(column: list[Any], labels: Any, sides: Any) -> IntArray:
     remedy = " Drop the rows without an answer, as review.read_answers does."
     _refuse(np.flatnonzero(no_label), "have one label in every row", column, remedy)
     return read_winners(column, labels, sides, "answers")
+
+
+def text_of(path: str | os.PathLike[str]) -> str:
+    """Return the content of a file of answers; a workbook as a table of commas."""
+    data = Path(path).read_bytes()
+    if data.startswith(b"PK\x03\x04"):
+        data = _csv_of_workbook(data, path)
+    utf16 = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+    try:
+        text = data.decode("utf-16" if utf16 else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    # Raised outside the handler, since the error holds the file: no data in logs.
+    # Workbooks, and UTF-16 without its mark, are full of zeros.
+    if "\0" in text:
+        raise ValueError(
+            f"{os.fspath(path)!r} must be a text in UTF-8, or a workbook .xlsx, got "
+            "another encoding or kind: save it as UTF-8, in a spreadsheet as CSV UTF-8."
+        )
+    if not text.strip():
+        raise ValueError(f"{os.fspath(path)!r} must hold answers, got an empty file.")
+    return text
+
+
+def openpyxl_for(path: str | os.PathLike[str]) -> Any:
+    """Return the library of workbooks."""
+    what = f"The workbook {os.fspath(path)!r}"
+    return require("openpyxl", what, "openpyxl, or use a .csv, which needs nothing")
+
+
+def _csv_of_workbook(data: bytes, path: str | os.PathLike[str]) -> bytes:
+    """Return the first sheet of a workbook as text; zeros for another kind of file."""
+    try:
+        sheet = openpyxl_for(path).load_workbook(BytesIO(data), data_only=True)
+    except (BadZipFile, KeyError, ValueError):
+        return b"\0"
+    text = StringIO(newline="")
+    for row in sheet.worksheets[0].iter_rows(values_only=True):
+        csv.writer(text).writerow("" if cell is None else as_text(cell) for cell in row)
+    return text.getvalue().encode()

@@ -5,7 +5,6 @@ import json
 import os
 import re
 from base64 import b64encode
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from itertools import chain, compress, islice
 from math import isinf
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +23,19 @@ from numpy.typing import NDArray
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import write_file
 from skrank_abstain._validation import check_choice, is_blank, is_missing, listed
-from skrank_abstain._warnings import require
 from skrank_abstain.pairs import PairDecisions, read_columns
 from skrank_abstain.review import _answers
 
 _SIDES = ("left", "right")
+#: What the cells of a workbook offer, and say to who chooses one or writes another.
+_CHOICES = '"left,same,right"'
+_HINT = {
+    "showInputMessage": True,
+    "prompt": "Which comes first: left, same or right? Empty: I do not know.",
+    "showErrorMessage": True,
+    "errorStyle": "warning",
+    "error": "Choose left, same or right, or leave the cell empty.",
+}
 #: Columns of a task; items have their names, or their rows of X.
 _TASK = ("pair_id", "qid", "left_id", "right_id")
 #: Columns that are read from a table.
@@ -99,7 +105,7 @@ class Questions(PairDecisions):
         path : str or path-like
         format : {"csv", "xlsx", "jsonl", "label_studio"} or None, default=None
             A table with an empty column ``label`` to fill in with left, same or right,
-            as text or as an Excel workbook; one JSON object per line; or a list of
+            as text or as an Excel workbook, whose cells offer these; one JSON object per line; or a list of
             tasks for Label Studio. None: what the ending of ``path`` says, or "csv".
         shown : frame or mapping of columns, default=None
             What people see of the items, one value per row of X: columns ``left_...``
@@ -150,10 +156,14 @@ class Questions(PairDecisions):
         columns = [*(tasks[0] if tasks else _TASK), "label", "reviewer"]
         rows = [[_as_cell(task.get(name, "")) for name in columns] for task in tasks]
         if format == "xlsx":
-            book = _openpyxl(path).Workbook()
+            library, file = _answers.openpyxl_for(path), BytesIO()
+            book, choice = library.Workbook(), library.worksheet.datavalidation
             for row in (columns, *rows):
                 book.active.append(row)
-            file = BytesIO()
+            choice = choice.DataValidation("list", formula1=_CHOICES, **_HINT)
+            letter = book.active.cell(1, columns.index("label") + 1).column_letter
+            choice.add(f"{letter}2:{letter}{len(rows) + 1}")
+            book.active.add_data_validation(choice)
             book.save(file)
             content: str | bytes = file.getvalue()
         elif format == "csv":
@@ -542,7 +552,7 @@ def read_answers(
 
 def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Return the answers in one file, with what stands beside each label."""
-    text = _text_of(path)
+    text = _answers.text_of(path)
     try:
         rows = [{**row} for row in _rows_of(text)]
     except _DAMAGE as e:
@@ -573,10 +583,8 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
             if row.get("label") != _answers.TAKEN_BACK or not row.get("answer_id"):
                 continue
         sides = {s: row.get(f"{s}_id", row.get(s)) for s in ("left", "right")}
-        qid, label = (
-            {"qid": row.get("qid")} if named else {},
-            _answers.Said(row["label"]),
-        )
+        qid = {"qid": row.get("qid")} if named else {}
+        label = _answers.Said(row["label"])
         label.where = f"{kind} {number} of {os.fspath(path)!r}"
         answer = {**qid, **sides, "label": label}
         if lacking := [name for name, value in answer.items() if value in (None, "")]:
@@ -589,46 +597,6 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                 answer[name] = cell.strip() if isinstance(cell, str) else cell
         answers.append(answer)
     return answers
-
-
-def _text_of(path: str | os.PathLike[str]) -> str:
-    data = Path(path).read_bytes()
-    if data.startswith(b"PK\x03\x04"):
-        data = _csv_of_workbook(data, path)
-    utf16 = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
-    try:
-        text = data.decode("utf-16" if utf16 else "utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    # Raised outside the handler, since the error holds the file: no data in logs.
-    # Workbooks, and UTF-16 without its mark, are full of zeros.
-    if "\0" in text:
-        raise ValueError(
-            f"{os.fspath(path)!r} must be a text in UTF-8, or a workbook .xlsx, got "
-            "another encoding or kind: save it as UTF-8, in a spreadsheet as CSV UTF-8."
-        )
-    if not text.strip():
-        raise ValueError(f"{os.fspath(path)!r} must hold answers, got an empty file.")
-    return text
-
-
-def _openpyxl(path: str | os.PathLike[str]) -> Any:
-    what = f"The workbook {os.fspath(path)!r}"
-    return require("openpyxl", what, "openpyxl, or use a .csv, which needs nothing")
-
-
-def _csv_of_workbook(data: bytes, path: str | os.PathLike[str]) -> bytes:
-    """Return the first sheet of a workbook as text; zeros for another kind of file."""
-    try:
-        sheet = _openpyxl(path).load_workbook(BytesIO(data), data_only=True)
-    except (BadZipFile, KeyError, ValueError):
-        return b"\0"
-    text = StringIO(newline="")
-    for row in sheet.worksheets[0].iter_rows(values_only=True):
-        csv.writer(text).writerow(
-            "" if cell is None else _answers.as_text(cell) for cell in row
-        )
-    return text.getvalue().encode()
 
 
 def _rows_of(text: str) -> Iterator[Mapping[str, Any]]:

@@ -398,6 +398,12 @@ def test_a_workbook_comes_back(tmp_path):
             n: task[n] for n in ("qid", "left_id", "left_age")
         }
         assert row["left_note"] == "'=1+1"
+    # The cells offer the words that are understood.
+    (choice,) = sheet.data_validations.dataValidation
+    cells = [row[names.index("label")].coordinate for row in rows]
+    assert str(choice.sqref) == f"{cells[0]}:{cells[-1]}"
+    assert choice.formula1 == '"left,same,right"'
+    assert choice.showDropDown is not True  # which would hide the arrow
     for k, row in enumerate(rows):
         row[names.index("label")].value = [*WORDS, None, *WORDS][k]
     book.create_sheet("notes").append(["label"])
