@@ -105,8 +105,9 @@ class Questions(PairDecisions):
         path : str or path-like
         format : {"csv", "xlsx", "jsonl", "label_studio"} or None, default=None
             A table with an empty column ``label`` to fill in with left, same or right,
-            as text or as an Excel workbook, whose cells offer these; one JSON object per line; or a list of
-            tasks for Label Studio. None: what the ending of ``path`` says, or "csv".
+            as text or as an Excel workbook, whose cells offer these; one JSON object
+            per line; or a list of tasks for Label Studio. None: what the ending of
+            ``path`` says, or "csv".
         shown : frame or mapping of columns, default=None
             What people see of the items, one value per row of X: columns ``left_...``
             and ``right_...`` of each task. Or a table with one row per question, as
