@@ -184,7 +184,7 @@ default=None
     if not all(np.array_equal(getattr(first, n), getattr(second, n)) for n in names):
         raise ValueError(
             "b must decide the same pairs as a, in the same order, got others: call "
-            "predict_pairs of both on the same rows."
+            "predict_pairs of both on the same rows, and pass what they return."
         )
     if not len(first):
         raise ValueError("a and b must decide at least one pair, got none.")

@@ -423,8 +423,9 @@ def _rows(
 
 
 def _sample(kind: str, names: Iterable[Any], known: Collection[Any] = ()) -> str:
-    """Return up to three names, unknown ones first, days without their 0:00."""
-    some = sorted({*names} - {None}, key=lambda name: (name in known, name))
+    """Return up to three names, of unknown ones if there are any, without 0:00."""
+    every = {*names} - {None}
+    some = sorted(every - {*known} or every)
     few = ", ".join(repr(_MIDNIGHT.sub("", name)) for name in some[:3])
     return f"{kind} {few}{' and more' * (len(some) > 3)}" if some else f"no {kind}"
 
