@@ -7,6 +7,7 @@ item. Either way, swapping the halves swaps the two scores to the last bit.
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -186,7 +187,7 @@ def read_verdicts(model: Any, labels: Any) -> FloatArray:
     kinds = np.asarray(model.classes_).tolist()
     meaning = read_pair_labels(
         np.array(kinds, dtype=object),
-        labels if labels and set(kinds) <= set(labels) else None,
+        labels if isinstance(labels, Mapping) and {*kinds} <= {*labels} else None,
         name=f"classes_ of the estimator, {name},",
     )
     _check_meaning(meaning, f"classes_ of the estimator, {name},", kinds)

@@ -285,7 +285,7 @@ def warn_of_seen(
     if found is None or not found.comparable:
         return
     user_measures, n_cut, n_queries = user_asks(), 0, 0
-    if queries is not None and found.queries.size:
+    if queries is not None and queries.n_queries and found.queries.size:
         ids, n_queries = queries.values, queries.n_queries
         # The same numbers may be those of other data, which were counted anew.
         counted = ids.dtype.kind in "iuf" and np.ptp(ids) < n_queries

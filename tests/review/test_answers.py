@@ -155,9 +155,7 @@ def test_answers_with_a_query_beside_items_without_one_are_set_aside():
     row = {"left": "A", "right": "B", "label": "left"}
     with pytest.warns(UserWarning, match="'monday' .*X names no queries and items 'A'"):
         assert len(take_answers([row | {"qid": "monday"}], one, names)) == 0
-    with pytest.warns(
-        UserWarning, match="they name no queries and items 'Eve'; X"
-    ):
+    with pytest.warns(UserWarning, match="they name no queries and items 'Eve'; X"):
         assert len(take_answers([row | {"left": "Eve"}], one, names)) == 0
 
 
