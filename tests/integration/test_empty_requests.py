@@ -4,11 +4,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from scorers.boosters import make_ranker
+from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import IsolationForest
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multiclass import OneVsRestClassifier
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
+from skrank_abstain.multilabel import (
+    LinearMultilabelRanker,
+    SelectiveMultilabelRanker,
+    ThresholdDecompositionRanker,
+)
 from skrank_abstain.queries import QueryRiskRanker, TopSetRanker
 from skrank_abstain.scorers import RankerEnsemble
 
@@ -54,6 +61,7 @@ def test_each_method_answers_with_nothing(kind, tie_model, qid):
     assert ranker.rank_intervals(none, qid=qid).shape == (0, 2)
     assert ranker.rank_intervals(none, qid=qid, confidence=0.9).shape == (0, 2)
     assert len(ranker.review(none, qid=qid).ask(3)) == 0
+    assert ranker.evaluate(none, DATA.target[:0], qid=DATA.qid[:0]).pairs.size == 0
 
 
 @pytest.mark.parametrize("kind", ["lightgbm", "ridge"])
@@ -96,6 +104,29 @@ def test_rankers_with_options_answer_with_nothing():
         assert ranker.ranking(none, qid=[]).to_dicts() == []
         assert ranker.rank_intervals(none, qid=[]).shape == (0, 2)
     assert novel.novelty_pvalues(none).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        LinearMultilabelRanker(),
+        ThresholdDecompositionRanker(LogisticRegression()),
+        OneVsRestClassifier(LogisticRegression()),
+    ],
+    ids=lambda labels: type(labels).__name__,
+)
+def test_rankers_of_labels_answer_with_nothing(labels):
+    X, y = make_multilabel_classification(
+        200, n_classes=4, allow_unlabeled=False, random_state=0
+    )
+    ranker = SelectiveMultilabelRanker(labels, random_state=0).fit(X, y)
+    none = X[:0]
+    assert ranker.predict(none).shape == ranker.predict_ranks(none).shape == (0, 4)
+    assert ranker.rank_intervals(none).shape == (0, 4, 2)
+    assert ranker.pair_proba(none).shape == (0, 3)
+    assert ranker.abstain(none).shape == (0,)
+    assert ranker.predict_pairs(none).to_dicts() == []
+    assert ranker.ranking(none, item_id=list("abcd")).to_dicts() == []
 
 
 def test_rankers_of_queries_answer_with_nothing():
