@@ -34,7 +34,8 @@ _NAMED_LOSSES = {
     "zero_one": ZERO_ONE_LOSS,
 }
 _LOSS_NAMES = ", ".join(map(repr, _NAMED_LOSSES))
-_LABELS = " Several labels: multilabel.SelectiveMultilabelRanker; certify by to_items."
+_LABELS = " Several labels: multilabel.SelectiveMultilabelRanker; certify what its "
+_LABELS += "to_items(X, y) returns, with scorers.ScoreColumn()."
 #: Most characters of a repr, and most values of a collection, in a message.
 _LONGEST = 120
 _MOST = 10
@@ -351,13 +352,15 @@ def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
         y = np.where(codes < 0, np.nan, codes)
     # Two grades that become one float would make a tie that the data do not have.
     given = check_vector(y, "y", n_items)
-    remedy = " Leave out the rows without a grade: keep = y.notna(); of words, look "
-    remedy += "first for those that y.map did not know."
-    if given.dtype.kind not in "iufb" and not any(map(is_missing, given)):
-        remedy = (
+    missing = given.dtype.kind not in "iub" and any(map(is_missing, given))
+    remedy = " Leave out the rows without a grade: keep = y.notna()." * missing
+    if given.dtype.kind not in "iufb" and any(isinstance(k, str) for k in given):
+        remedy += (
             ' Encode grades as ordered numbers, as y.map({"green": 0, "yellow": 1, '
             '"red": 2}) does; LabelEncoder would sort words by alphabet.'
         )
+    elif missing:
+        remedy += " y.map gives none to a word that it does not know."
     numbers = check_finite(given, "y", remedy=remedy)
     if given.dtype.kind == "u" and (given > np.iinfo(given.dtype).max // 2).any():
         raise ValueError(

@@ -410,10 +410,10 @@ def check_label_relevance(
     bad = unknown.all(axis=1) | (codes & (matrix == -1).any(axis=1))
     if bad.any():
         raise ValueError(
-            "y must hold NaN, not -1, for unknown labels (0 for irrelevant ones), and "
-            "a known label in each row; got "
-            f"{listed(matrix[bad.argmax()].tolist())} in row {bad.argmax()}. Leave out "
-            "rows of which nothing is known."
+            "y must hold no -1 and a known label in each row, got "
+            f"{listed(matrix[bad.argmax()].tolist())} in row {bad.argmax()}. If -1 is "
+            "no, pass y > 0; an unknown label is NaN. Leave out rows of which nothing "
+            "is known."
         )
     if every and (empty := np.flatnonzero(unknown.all(axis=0)).tolist()):
         raise ValueError(

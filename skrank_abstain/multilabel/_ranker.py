@@ -47,7 +47,7 @@ from skrank_abstain.multilabel._losses import (
     losses_of_known,
     misordered_share,
 )
-from skrank_abstain.scorers import last_step, named_step
+from skrank_abstain.scorers import ScoreColumn, last_step, named_step
 
 
 class MultilabelRanker(Saved, BaseEstimator):
@@ -216,6 +216,8 @@ def label_scores(
     if not _num_samples(X):  # models refuse X without rows
         return np.empty((0, n_labels))
     model = last_step(estimator)
+    if isinstance(model, ScoreColumn):  # a column for each label
+        return check_label_matrix(X, "X of ScoreColumn", (None, n_labels))
     # Probabilities first: they place labels that never, or always, occurred.
     is_constant = any(map(_has_constant, (model, *getattr(model, "estimators_", ()))))
     if hasattr(estimator, "predict_proba"):

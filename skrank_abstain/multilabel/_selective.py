@@ -122,6 +122,12 @@ def _train(model: Any, X: Any, labels: Any) -> Any:
     except ValueError as error:
         # scikit-learn's messages do not know the ways out.
         known = "be a 1d array", "y contains NaN"
+        if "inconsistent numbers of samples: [1," in str(error):
+            raise ValueError(
+                f"{error} Texts are a column of a frame, for make_pipeline("
+                "make_column_transformer((TfidfVectorizer(), 'text')), classifier): "
+                "the name of the column, not in a list."
+            ) from error
         if not any(words in str(error) for words in known):
             raise
         raise ValueError(
@@ -429,6 +435,12 @@ default="misranking"
             Items for ``selective_ranker_``, as `to_items` returns them: ``qid`` by the
             index of X, and ``item_id`` by the names of the labels in ``fit``. Scorers
             and displays take X and y.
+
+        Warns
+        -----
+        UserWarning
+            With ``y``, if samples have the features of samples that ``fit`` got: a
+            certificate from them need not hold.
         """
         if qid is not None:
             raise ValueError(
@@ -438,6 +450,7 @@ default="misranking"
             scores = self.decision_function(X)
         else:
             scores, y = self._labelled(X, y)
+            intake.warn_of_seen(self, lambda: intake.hash_rows(X), unit="sample")
         return _items_of(scores, y, self.label_names_, X)
 
     def predict_pairs(self, X: Any, *, pairs: ArrayLike | None = None) -> PairDecisions:

@@ -181,12 +181,11 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
         If a label is not understood, or means one thing as a side and another one as
         the name of an item, or an item is called as a tie is and winners are named.
     """
+    if labels is not None:
+        meant = {as_number(word): side for word, side in _mapping(labels).items()}
+        column = [meant.get(_in_letters(as_number(each)), each) for each in column]
     plain = {each: as_number(each) for each in {*column, *sides[0], *sides[1]}}
     values = np.array([*map(plain.get, column), None], dtype=object)[:-1]
-    if labels is not None:
-        if isinstance(labels, Mapping):
-            labels = {as_number(word): side for word, side in labels.items()}
-        return read_pair_labels(values, labels, name=name)
     kinds: dict[Any, int] = {}
     for each, value in plain.items():
         plain[each] = kinds.setdefault(_in_letters(value), len(kinds))
@@ -206,12 +205,17 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
             # Some people write the winner, others the side, in words of one kind.
             words = _VOCABULARIES[-len(_WORDS) :]
             known = tuple(each for each in words if said_as[odd[0]] in each)
-        for row in (k for k in odd if not any(said_as[k] in each for each in known)):
+        unknown = [k for k in odd if not any(said_as[k] in each for each in known)]
+        for row in unknown[:1]:
             where = getattr(column[row], "where", f"row {row}")  # of a file
+            others = dict.fromkeys(
+                column[k] for k in unknown if column[k] != column[row]
+            )
+            also = f" (and {listed(others)})" * bool(others)
             raise ValueError(
                 f"{name} must hold labels that are known, got {shown(column[row])} in "
-                f"{where}, which names neither item: write the winner, or left, tie "
-                f"or right, or say what yours mean, as labels={_AS_MAPPED}."
+                f"{where}{also}, which names neither item: write the winner, or left, "
+                f"tie or right, or say what yours mean, as labels={_AS_MAPPED}."
             ) from None
         if not named:
             raise  # words of several kinds
@@ -318,13 +322,7 @@ def _meaning(kinds: list[Any], name: str) -> dict[Any, int]:
 
 def _named(kinds: list[Any], labels: Any, name: str) -> dict[Any, int]:
     """Read labels by a mapping; left, tie and right mean what they say."""
-    given = labels if isinstance(labels, Mapping) else {}
-    if not given or not {*map(str, given.values())} <= {*_SIDES}:
-        raise ValueError(
-            "labels must map labels to 'left', 'tie' or 'right' preferred, as "
-            f"labels={_AS_MAPPED}, got {labels!r}."
-        )
-    known = _SIDES | {_in_letters(word): _SIDES[side] for word, side in given.items()}
+    known = _SIDES | {word: _SIDES[side] for word, side in _mapping(labels).items()}
     unknown = [kind for kind in kinds if _in_letters(kind) not in known]
     if unknown:
         raise ValueError(
@@ -332,3 +330,14 @@ def _named(kinds: list[Any], labels: Any, name: str) -> dict[Any, int]:
             f"labels={labels!r}: add what these mean, or leave their rows out."
         )
     return {kind: known[_in_letters(kind)] for kind in kinds}
+
+
+def _mapping(labels: Any) -> dict[Any, str]:
+    """Return what labels mean, as they are compared."""
+    given = labels if isinstance(labels, Mapping) else {}
+    if not given or not {*map(str, given.values())} <= {*_SIDES}:
+        raise ValueError(
+            "labels must map labels to 'left', 'tie' or 'right' preferred, as "
+            f"labels={_AS_MAPPED}, got {labels!r}."
+        )
+    return {_in_letters(word): side for word, side in given.items()}

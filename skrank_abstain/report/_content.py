@@ -233,7 +233,7 @@ def _risen(data: ReportData) -> list[str]:
     low = data.share("discordance", data.totals)[1]
     if not low > before[2]:
         return []
-    coin = "" if low <= 0.5 else ". A coin has fewer: is the list upside down?"
+    coin = "" if low <= 0.5 else ". A coin has fewer: the list may be upside down"
     return [
         "MORE WRONG ORDERS THAN AT CALIBRATION: of the decided pairs that differ, "
         f"{data.in_words('discordance', data.totals)} are in the wrong order, where it "

@@ -346,7 +346,9 @@ def _columns(
             "answers must have columns qid, left, right, label, and optionally "
             f"reviewer and time, got {listed(found)}."
         )
-    warn_of_unread(found, ANSWER_COLUMNS, "answers")
+    # Those that begin with a side are what people saw of an item.
+    unread = [name for name in found if not name.startswith(("left_", "right_"))]
+    warn_of_unread(unread, ANSWER_COLUMNS, "answers")
     if all(map(is_blank, found.get("reviewer", []))):
         found.pop("reviewer", None)  # a column left empty
     return found or {name: [] for name in _NEEDED}

@@ -205,12 +205,12 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
         names = [f"item {name}" for name in names]
     (start, place), (then, now) = bounds[:, :, 2], lists.gain
     rise, stays, moved = now - then, lists.stays, lists.moved
-    pairs, most = _carriers(after, query, fresh, rise)
+    pairs, carriers = _carriers(after, query, fresh, rise, moved)
     # What each item changed because of by itself: answers about it, and its data.
     own: list[list[str]] = [[] for _ in names]
-    for i in sorted({i for pair in pairs for i in pair[:2]}):
-        own[i].append(_answer(i, pairs[most[i]], names))
-    for i in np.flatnonzero(moved):
+    for i, pair in carriers.items():
+        own[i].append(_answer(i, pair, names))
+    for i in np.flatnonzero(moved).tolist():
         # Who gave them saw other data.
         n_older = sum(i in pair for pair in lists.kept)
         after_them = f" after {n_older} answer{'s' * (n_older > 1)}" * bool(n_older)
@@ -264,9 +264,9 @@ def _heard(
 
 
 def _carriers(
-    review: Any, query: int, fresh: Any, rise: FloatArray
-) -> tuple[list[Any], Any]:
-    """Return new answers, and which of them carries most of the rise of each item.
+    review: Any, query: int, fresh: Any, rise: FloatArray, moved: BoolArray
+) -> tuple[list[Any], dict[int, Any]]:
+    """Return new answers, and by item that which carries most of its rise.
 
     An answer is the positions of its two items, and what is said of them.
     """
@@ -285,7 +285,13 @@ def _carriers(
                 belief.expected_gain - Posterior.of(belief.prior, *rest).expected_gain
             )
             carried.append(fall * np.sign(rise[: fall.size]))
-    return pairs, np.argmax(carried, axis=0) if pairs else ()
+    carriers = {}
+    for i in sorted({i for pair in pairs for i in pair[:2]}):
+        of_item = [each[i] for each in carried]
+        # No answer carries what new data did against all of them.
+        if max(of_item) > 0 or not moved[i]:
+            carriers[i] = pairs[int(np.argmax(of_item))]
+    return pairs, carriers
 
 
 def _culprit(i: int, places: IntArray, touched: IntArray) -> tuple[int, int]:

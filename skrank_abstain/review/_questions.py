@@ -539,7 +539,8 @@ def read_answers(
         if new and not named and unnamed.setdefault(name, file) != file:
             raise ValueError(
                 f"path must tell reviewers apart, got {os.fspath(unnamed[name])!r} "
-                f"and {os.fspath(file)!r} without names: rename a file."
+                f"and {os.fspath(file)!r} without names: pass the later version alone, "
+                "or rename the file of another person."
             )
         # Who wrote a name once filled in the whole file.
         who = {"reviewer": named.pop() if len(named) == 1 else name}

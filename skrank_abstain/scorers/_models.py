@@ -43,6 +43,8 @@ _BY_CHANCE = 0.01
 class ScoreColumn(BaseEstimator):
     """Ranker for scores that you have: the first column of X. There is nothing to fit.
 
+    In `SelectiveMultilabelRanker` every column of X is the score of a label.
+
     Examples
     --------
     >>> import numpy as np

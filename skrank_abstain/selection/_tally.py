@@ -50,6 +50,8 @@ class PairTotals(Table):
         predicted to be ties.
     misranked : ndarray, float64
         Accepted pairs that are predicted in the wrong order, whatever the loss.
+    unlike, discordant : ndarray, float64
+        Accepted pairs of different relevance; those that are not ``ordered``.
     loss, loss_all : ndarray, float64
         Sum of the losses of the accepted, and of all pairs, under the ranker's own
         loss.

@@ -579,10 +579,12 @@ def test_unknown_labels_are_not_minus_one(partly, ranker):
     X, y = partly
     minus = y.fillna(-1.0)
     row = int((minus == -1).any(axis=1).to_numpy().argmax())
-    with pytest.raises(ValueError, match=rf"NaN, not -1, for unknown.* in row {row}\."):
+    with pytest.raises(
+        ValueError, match=rf"y must hold no -1 .* in row {row}\. If -1 is no"
+    ):
         ranker.fit(X, minus)
     ranker.fit(X[:350], y[:350])
-    with pytest.raises(ValueError, match="NaN, not -1, for unknown"):
+    with pytest.raises(ValueError, match="y must hold no -1 and a known"):
         ranker.score(X[350:], minus[350:])
     ranker.score(X[350:], minus[350:] + 0.5 * (minus[350:] == 1))  # real numbers
     empty = y.copy()

@@ -1,16 +1,20 @@
 """Labels as items of queries, and rankings of them that abstain."""
 
 import pickle
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from scipy.sparse import csr_array
 from sequential import is_rare
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -360,3 +364,47 @@ def test_labels_that_say_nothing_are_named(data):
     model = SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0)
     with pytest.warns(UserWarning, match=r"labels \['flat'\] have the same relevance"):
         model.fit(X, y)
+
+
+def test_scores_of_another_system_are_decided(data, ranker):
+    (X, y), model = data, ranker.estimator_
+    inside = SelectiveMultilabelRanker(ScoreColumn(), random_state=0)
+    inside.fit(model.predict(X[350:450]), y[350:450])
+    by_model = SelectiveMultilabelRanker(model, random_state=0)
+    by_model.fit(X[350:450], y[350:450])
+    new = model.predict(X[450:])
+    np.testing.assert_array_equal(inside.predict(new), new)
+    made, expected = inside.predict_pairs(new), by_model.predict_pairs(X[450:])
+    np.testing.assert_array_equal(made.accepted, expected.accepted)
+    np.testing.assert_array_equal(made.label, expected.label)
+    with pytest.raises(ValueError, match="X of ScoreColumn must have 5 labels"):
+        SelectiveMultilabelRanker(ScoreColumn()).fit(new[:, :2], y[450:])
+
+
+def test_samples_that_trained_certify_nothing_without_a_word(data, ranker):
+    X, y = data
+    for ask in (ranker.to_items, ranker.evaluate):
+        with pytest.warns(UserWarning, match="samples have the features of samples th"):
+            ask(X[:350], y[:350])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ask(X[350:], y[350:])
+
+
+@pytest.mark.filterwarnings("ignore:The scores do not agree with relevance")
+def test_texts_name_the_way_in():
+    texts = pd.DataFrame({"text": [f"word{k % 7} more words" for k in range(60)]})
+    y = np.arange(60)[:, None] % [2, 3] == 0
+    model = OneVsRestClassifier(LogisticRegression())
+    right = make_column_transformer((TfidfVectorizer(), "text"))
+    ranker = SelectiveMultilabelRanker(make_pipeline(right, model), random_state=0)
+    assert ranker.fit(texts, y.astype(int)).n_labels_ == 2
+    for wrong in (
+        TfidfVectorizer(),
+        make_column_transformer((TfidfVectorizer(), ["text"])),
+    ):
+        ranker = SelectiveMultilabelRanker(make_pipeline(wrong, model), random_state=0)
+        with pytest.raises(
+            ValueError, match=r"Texts are a column of a frame, for make"
+        ):
+            ranker.fit(texts, y.astype(int))

@@ -1,6 +1,7 @@
 """What labels of pairs mean."""
 
 import datetime as dt
+import re
 
 import numpy as np
 import pandas as pd
@@ -106,12 +107,11 @@ def test_a_winner_that_may_be_a_side_or_a_name_is_refused():
 @pytest.mark.parametrize("column", [["A", "B", "Bo"], ["Bo", "x", "x"]])
 def test_an_unknown_winner_is_named_first_and_briefly(column):
     row = column.index("Bo")
-    rule = (
-        f"y must hold labels that are known, got 'Bo' in row {row}, which names neither"
-    )
+    others = " (and ['x'])" if "x" in column else ""
+    rule = re.escape(f"got 'Bo' in row {row}{others}, which names neither item: write")
     with pytest.raises(ValueError, match=rule) as error:
         read_winners(column, None, (A, B), "y")
-    assert len(str(error.value)) < 200
+    assert len(str(error.value)) < 210
 
 
 @pytest.mark.parametrize("name", ["tie", "Both bad", "Equal", "neither"])
@@ -161,3 +161,14 @@ def test_times_that_nothing_tells_are_refused(times):
         ValueError, match=r"votes must have a time in every row, .* in row 1"
     ):
         read_times(times, "votes")
+
+
+def test_words_of_ones_own_stand_beside_names_and_sides():
+    means = {"besser": "left", "Gleich": "tie", 2: "right"}
+    column = ["besser", "gleich", "C", "left", "2"]
+    sides = ["A", "A", "B", "B", "A"], ["B", "C", "C", "C", "C"]
+    assert read_winners(column, means, sides, "y").tolist() == [1, 0, -1, 1, -1]
+    with pytest.raises(ValueError, match="got 'schlechter' in row 0"):
+        read_winners(["schlechter"], means, (["A"], ["B"]), "y")
+    with pytest.raises(ValueError, match="labels must map labels"):
+        read_winners(["left"], ("right", "left"), (["A"], ["B"]), "y")

@@ -230,7 +230,7 @@ def test_more_wrong_orders_than_at_calibration_are_in_the_verdict():
     assert "upside down" not in page
     turned = drift(NEW.data, NEW.target.max() - NEW.target, NEW.qid)
     assert part(turned, "Verdict").startswith(rise)
-    assert "A coin has fewer: is the list upside down?" in part(turned, "Warnings")
+    assert "A coin has fewer: the list may be upside down" in part(turned, "Warnings")
     assert rise not in drift(NEW.data, NEW.target, NEW.qid)
 
 

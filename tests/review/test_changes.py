@@ -276,6 +276,16 @@ def test_answers_from_before_the_data_changed_are_counted():
     assert "its data changed after 1 answer; P(top " in text
 
 
+def test_an_answer_against_the_new_data_is_not_their_cause():
+    low, row = FIRST[8], NAMES.tolist().index(FIRST[8])
+    # He rises by his data, though somebody puts him below the next one.
+    evening = reviewed(said=[answer(FIRST[9], low)], move={row: 3.0})
+    changes = evening.changes(MORNING)
+    (item,) = (each for each in changes.to_dicts() if each["item_id"] == low)
+    assert item["place"] < 9
+    assert item["because"].split(": ")[1].startswith("its data changed; P(top")
+
+
 def test_items_that_came_and_went():
     gone, new = FIRST[0], FIRST[6]
     rows = range(12)
