@@ -352,9 +352,11 @@ def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
         y = np.where(codes < 0, np.nan, codes)
     # Two grades that become one float would make a tie that the data do not have.
     given = check_vector(y, "y", n_items)
-    missing = given.dtype.kind not in "iub" and any(map(is_missing, given))
+    # Numbers are not looked through one by one: those that lack are NaN.
+    words = given.dtype.kind not in "iufb"
+    missing = any(map(is_missing, given)) if words else True
     remedy = " Leave out the rows without a grade: keep = y.notna()." * missing
-    if given.dtype.kind not in "iufb" and any(isinstance(k, str) for k in given):
+    if words and any(isinstance(k, str) for k in given):
         remedy += (
             ' Encode grades as ordered numbers, as y.map({"green": 0, "yellow": 1, '
             '"red": 2}) does; LabelEncoder would sort words by alphabet.'
