@@ -177,11 +177,10 @@ class _Lists:
         then, now = self.value
         return self.stays & ~np.isclose(then, now, rtol=1e-6, atol=0)
 
-    @property
-    def kept(self) -> list[frozenset[int]]:
-        """Pairs with an answer that both lists have."""
+    def n_kept(self, i: int) -> int:
+        """Count the answers about an item that both lists have."""
         then, now = self.heard
-        return [pair for pair in now if now[pair] & then.get(pair, set())]
+        return sum(len(now[pair] & then.get(pair, set())) for pair in now if i in pair)
 
     def answered(self, since: int) -> set[frozenset[int]]:
         """Return pairs with an answer that a list has and the other has not."""
@@ -212,7 +211,7 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
         own[i].append(_answer(i, pair, names))
     for i in np.flatnonzero(moved).tolist():
         # Who gave them saw other data.
-        n_older = sum(i in pair for pair in lists.kept)
+        n_older = lists.n_kept(i)
         after_them = f" after {n_older} answer{'s' * (n_older > 1)}" * bool(n_older)
         own[i].append(f"its data changed{after_them}")
     gone: dict[int, list[int]] = {}

@@ -271,6 +271,10 @@ def test_answers_from_before_the_data_changed_are_counted():
     evening = reviewed(said=said, move={row: 2.0})
     text = because(evening.changes(reviewed(said=said)))[low]
     assert ": its data changed after 2 answers; P(top " in text
+    # Each person's counts, also about one pair.
+    more = [*said, answer(FIRST[7], low, reviewer="Bo")]
+    told = reviewed(said=more, move={row: 2.0}).changes(reviewed(said=more))
+    assert "its data changed after 3 answers; P(top " in because(told)[low]
     # An answer of today knows the data of today.
     text = because(evening.changes(reviewed(said=said[1:])))[low]
     assert "its data changed after 1 answer; P(top " in text
