@@ -499,13 +499,13 @@ def read_answers(
         ``answer_id`` of a page in the rows that have them; no ``qid`` if no row has
         one. Tasks that were skipped or have no label are left out. A row without a
         reviewer is by the one that its file names; where it names none or several, by
-        one who is called as the file, without its ending. Of the answers to one
-        question of an opened page the last counts, by one reviewer, in however many
-        files it is saved. One that was taken back has the label "skip", and takes back
-        others with its ``answer_id``, also in a table of two calls that were joined. An
-        empty cell takes back nothing: of a sheet that was changed and sent again, pass
-        the last version alone. A review or a board that does not know the word of a
-        label names its file and row (row 1 is the header).
+        one who is called as the file, without its ending and a browser's " (1)". Of the
+        answers to one question of an opened page the last counts, by one reviewer, in
+        however many files it is saved. One that was taken back has the label "skip",
+        and takes back others with its ``answer_id``, also in a table of two calls that
+        were joined. An empty cell takes back nothing: of a sheet that was changed and
+        sent again, pass the last version alone. A review or a board that does not know
+        the word of a label names its file and row (row 1 is the header).
 
     Raises
     ------
@@ -534,7 +534,8 @@ def read_answers(
     answers: list[dict[str, Any]] = []
     unnamed: dict[str, Any] = {}
     for file in files:
-        new, name = _answers_of(file), Path(file).stem
+        # A browser calls a second download of ann.csv "ann (1).csv".
+        new, name = _answers_of(file), re.sub(r" \(\d+\)$", "", Path(file).stem)
         named = {answer["reviewer"] for answer in new if "reviewer" in answer}
         if new and not named and unnamed.setdefault(name, file) != file:
             raise ValueError(

@@ -377,6 +377,14 @@ def test_the_files_of_two_people_are_read_in_one_call(tmp_path):
     (other / "Bo.csv").write_text(blank.read_text())
     with pytest.raises(ValueError, match=r"tell reviewers apart, got .*tuesday"):
         read_answers(blank, other / "Bo.csv")
+    # A second download is a version of the first, not another nurse's.
+    again = tmp_path / "Bo (1).csv"
+    again.write_text(blank.read_text())
+    assert read_answers(again) == [bo]
+    with pytest.raises(
+        ValueError, match=r"got .*Bo\.csv' and .*Bo \(1\)\.csv' .* later ve"
+    ):
+        read_answers(blank, again)
     with pytest.raises(ValueError, match="name at least one file"):
         read_answers(tmp_path.glob("*.xlsx"))
 
