@@ -108,7 +108,7 @@ def _serve(pipe: Any, parts: list[Rows]) -> None:
 
 def found_by_calibrate(partitions: Any) -> Any:
     """Let `calibrate` find these partitions, whatever frame it gets."""
-    adapter = "skrank_abstain.partitions._calibrate.as_partitions"
+    adapter = "skrank_abstain.partitions._engines.as_partitions"
     return mock.patch(adapter, return_value=partitions)
 
 

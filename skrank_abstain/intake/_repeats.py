@@ -79,7 +79,7 @@ class HashedRows(Value):
             return 0
         # Hashes are as good as random: those up to a limit are a sample of all.
         sample = hashes if self.complete else hashes[hashes <= self.hashes[-1]]
-        found = np.isin(sample, self.hashes).sum()
+        found = np.isin(sample, self.hashes, kind="sort").sum()
         return round(float(found * hashes.size / max(sample.size, 1)))
 
 
@@ -290,7 +290,7 @@ def warn_of_seen(
         # The same numbers may be those of other data, which were counted anew.
         counted = ids.dtype.kind in "iuf" and np.ptp(ids) < n_queries
         if not (user_measures and counted):
-            n_cut = int(np.isin(hash_ids(queries), found.queries).sum())
+            n_cut = np.isin(hash_ids(queries), found.queries, kind="sort").sum()
     cut = _is_many(n_cut, n_queries, _FEWEST_QUERIES)
     hashes = hash_all() if user_measures or cut else None
     if hashes is None:

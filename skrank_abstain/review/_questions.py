@@ -534,8 +534,10 @@ def read_answers(
     answers: list[dict[str, Any]] = []
     unnamed: dict[str, Any] = {}
     for file in files:
-        # A browser calls a second download of ann.csv "ann (1).csv".
-        new, name = _answers_of(file), re.sub(r" \(\d+\)$", "", Path(file).stem)
+        new, name = _answers_of(file), Path(file).stem
+        if not any("answer_id" in answer for answer in new):  # which pages settle by
+            # A browser calls a second download of ann.csv "ann (1).csv".
+            name = re.sub(r" \(\d+\)$", "", name)
         named = {answer["reviewer"] for answer in new if "reviewer" in answer}
         if new and not named and unnamed.setdefault(name, file) != file:
             raise ValueError(

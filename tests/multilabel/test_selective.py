@@ -361,7 +361,7 @@ def test_labels_that_say_nothing_are_named(data):
     pd = pytest.importorskip("pandas")
     y = pd.DataFrame(y, columns=[*"abcde"])
     y["flat"] = 0
-    model = SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0)
+    model = SelectiveMultilabelRanker(LinearMultilabelRanker(alpha=0.1), random_state=0)
     with pytest.warns(UserWarning, match=r"labels \['flat'\] have the same relevance"):
         model.fit(X, y)
 
