@@ -318,8 +318,8 @@ class Monitor:
         -----
         UserWarning
             If this monitor was updated before with another day, which is lost; if
-            more than half of the queries of an earlier day come again; or if no query
-            has a pair: then the same monitor is returned.
+            two of the three queries that are kept of an earlier day come again; or if
+            no query has a pair: then the same monitor is returned.
         """
         self._check(ranker)
         _check_day(day, self.days)

@@ -165,7 +165,7 @@ class GuaranteedCoverage(Rule):
     Fewer than ``coverage / (1 - coverage)`` queries of the largest size, or as many
     pairs, accept every pair.
 
-    The queries that did not tune set the threshold, in some 16 counting passes.
+    The queries that did not tune set the threshold, in 12 to 17 counting passes.
 
     References
     ----------
