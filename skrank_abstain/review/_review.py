@@ -7,6 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
@@ -396,8 +398,8 @@ class Review:
         -------
         intervals : ndarray of shape (n_items, 2), int64
             In the order of the rows of X, 1 = top: by the accepted orders and their
-            consequences. Items on a cycle of accepted orders are not ordered. Items
-            that people call the same share both.
+            consequences. Where they lead back to where they started, those that people
+            gave stand alone. Items that people call the same share both.
         """
         return self._bounds[:, :2]
 
@@ -541,6 +543,14 @@ class Review:
         behind = same | (order & (decisions.label < 0))
         winner = np.concatenate([left[ahead], right[behind]])
         loser = np.concatenate([right[ahead], left[behind]])
+        # On a circle people's orders stand, which form none, and the model's give way.
+        said = self._people[0] != UNTOLD
+        said = np.concatenate([said[ahead], said[behind]])
+        n_items = queries.n_items
+        graph = coo_array((np.ones(said.size), (winner, loser)), (n_items, n_items))
+        circle = connected_components(graph, connection="strong")[1]
+        kept = said | (circle[winner] != circle[loser])
+        winner, loser = winner[kept], loser[kept]
         return bounds_of_orders(winner, loser, queries.codes, self._gain[0])
 
     @cached_property

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import _memory, pair_labels
+from skrank_abstain.review._choosing import UNTOLD
 from skrank_abstain.review._judging import Reviewers
 
 
@@ -127,20 +128,30 @@ def test_ranks_are_those_of_the_decided_orders():
     assert ((ranking.best <= ranking.place) & (ranking.place <= ranking.worst)).all()
     n = NEW.qid.size
     reach = np.zeros((n, n), dtype=bool)
-    order = decisions.decided_order
-    left, right_ = decisions.left[order], decisions.right[order]
-    ahead = decisions.label[order] > 0
-    reach[np.where(ahead, left, right_), np.where(ahead, right_, left)] = True
     # Items that people call the same count as one: an order with one holds for all.
+    told = review._people[0]
     same = np.eye(n, dtype=bool)
-    told = review._people[0] == 0
-    same[decisions.left[told], decisions.right[told]] = True
-    same |= same.T
+    for i, j in zip(decisions.left[told == 0], decisions.right[told == 0], strict=True):
+        same[i, j] = same[j, i] = True
     assert same.sum() > n
-    reach = (same.astype(int) @ reach @ same) > 0
-    for k in range(n):
-        reach |= reach[:, [k]] & reach[[k], :]
-    reach &= ~reach.T & ~same
+
+    def reach_by(orders):
+        ahead = decisions.label[orders] > 0
+        left, right_ = decisions.left[orders], decisions.right[orders]
+        reach = np.zeros((n, n), dtype=bool)
+        reach[np.where(ahead, left, right_), np.where(ahead, right_, left)] = True
+        reach = (same.astype(int) @ reach @ same) > 0
+        for k in range(n):
+            reach |= reach[:, [k]] & reach[[k], :]
+        return reach
+
+    # On a circle the answers stand alone.
+    reach = reach_by(decisions.decided_order)
+    circle = (reach & reach.T)[decisions.left, decisions.right]
+    assert circle.any()
+    reach = reach_by(decisions.decided_order & (~circle | (told != UNTOLD)))
+    assert not (reach & reach.T).any()
+    reach &= ~same
     sizes = np.bincount(NEW.qid)[NEW.qid]
     bounds = np.stack([1 + reach.sum(axis=0), sizes - reach.sum(axis=1)], axis=1)
     np.testing.assert_array_equal(review.rank_intervals(), bounds)
@@ -370,6 +381,29 @@ def test_ranks_follow_what_was_said_through_the_same():
     )
     assert max(places[a], places[d]) < places[b]
     assert places[c] < min(places[a], places[d])
+
+
+def test_places_follow_all_answers_that_nobody_contradicts():
+    # Also where the model's orders lead from the worse item back to the better one.
+    circles = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        truth = rng.permutation(12)  # not the model's
+        drawn = {frozenset(rng.choice(12, 2, replace=False).tolist()) for _ in range(4)}
+        said = [sorted(pair, key=lambda item: -truth[item]) for pair in drawn]
+        answers = answers_of(*((better, "left", worse) for better, worse in said))
+        review = RANKER.review(rng.normal(0, 1.5, (12, 1)), answers=answers)
+        best, worst = review.rank_intervals().T
+        place = np.argsort(review.ranking().item_id)
+        decided = review.decisions
+        over = np.zeros((12, 12), dtype=bool)
+        for i, j, sign in zip(decided.left, decided.right, decided.label, strict=True):
+            over[i, j], over[j, i] = sign > 0, sign < 0
+        for better, worse in said:
+            for ranks in (place, best, worst):
+                assert ranks[better] < ranks[worse]
+            circles += bool((over[worse] & over[:, better]).any())
+    assert circles > 5
 
 
 def test_a_tie_alone_leaves_nothing_open():
