@@ -20,7 +20,6 @@ from skrank_abstain._validation import (
     check_relevance,
     check_row_order,
     check_sample_weight,
-    shown,
 )
 from skrank_abstain._warnings import hearing
 from skrank_abstain.estimators import _bases
@@ -35,6 +34,7 @@ from skrank_abstain.pairs import (
     check_item_id,
     check_output_size,
     check_pairs,
+    find_pair,
     rows_by_place,
 )
 from skrank_abstain.report import Report, ReportData, section_of_ends, write_report
@@ -716,15 +716,7 @@ feature_names_in_
         Ann and Di: A person decides (risk above the threshold); ...0.51) decides it...
         """
         names = range(_num_samples(X)) if item_id is None else item_id
-        found = [[k for k, n in enumerate(names) if n == s] for s in (left, right)]
-        if [len(rows) for rows in found] != [1, 1]:
-            raise ValueError(
-                f"left and right must name one row of X each, got {shown(left)} and "
-                f"{shown(right)}, in rows {found[0]} and {found[1]}: pass X of one "
-                "query, and rows, or names together with item_id=."
-            )
-        (left,), (right,) = found
-        pairs = [[left, right]]
+        pairs = [find_pair(names, left, right)]
         (pair,) = self.predict_pairs(X, qid=qid, item_id=item_id, pairs=pairs)
         return f"{pair.in_words()} {self._what_decides(pair)}"
 
@@ -768,7 +760,8 @@ feature_names_in_
             texts. ``label`` says what is preferred: left, same or right, or other words
             that `PairwiseRankerClassifier` knows, or which item. ``reviewer`` and
             ``time`` (numbers, or dates with the year first) are optional: of several
-            answers by one reviewer about a pair the last counts. So are ``probability``
+            answers by one reviewer about a pair the last counts, if each has a time,
+            and all of them otherwise. So are ``probability``
             (1/3 to 1, that the label is right) and the ``pair_id`` of a file of tasks,
             which finds items whose names a spreadsheet changed. Answers about queries,
             or items by name, that are not in X are set aside, with a warning that
@@ -787,9 +780,9 @@ feature_names_in_
             of ``answers``.
         labels : mapping, default=None
             What labels mean beside the known ones, as ``{"links": "left", "gleich":
-            "tie", "rechts": "right"}``. Numbers, 0 among them, do not say what they
-            mean before all of them have occurred: ``{-1: "right", 0: "tie", 1:
-            "left"}``.
+            "tie", "rechts": "right", "weiss nicht": "skip"}``, where "skip" does not
+            count. Numbers, 0 among them, do not say what they mean before all of them
+            have occurred: ``{-1: "right", 0: "tie", 1: "left"}``.
 
         Returns
         -------

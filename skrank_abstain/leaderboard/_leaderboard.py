@@ -233,7 +233,8 @@ class Leaderboard(Saved, BaseEstimator):
             ``reviewer`` warns. So few clusters that they cannot decide any order warn.
         labels : mapping, default=None
             What labels mean, as ``{"2": "right", "X": "tie", "1": "left"}``, for
-            ``score`` too. None: they are read by what they mean.
+            ``score`` too; "skip" is a vote that does not count. None: they are read by
+            what they mean.
         judges : frame, mapping of columns or list of mappings, default=None
             Votes of automatic judges, in the same columns; ``votes`` are then people's.
             ``vote_id`` names the battle in both tables: judges need some battles that

@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from skrank_abstain import pairs
-from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import (
     check_finite,
@@ -47,7 +47,7 @@ _QUERY = re.compile(r"(q|qid|query|topic)[-_ .]?\d+", re.IGNORECASE)
 #: Names of columns that say who voted.
 _WHO = re.compile(
     r"(?i)(.*[-_ .])?(voter|reviewer|user|judge|annotator|rater|labell?er|assessor|"
-    r"worker|participant|session)([-_ .]?(id|name))?"
+    r"worker|participant|tester|session|conversation|ip)([-_ .]?(id|name|address))?"
 )
 #: If even the oldest vote counts more, half_life has probably another unit.
 _UNFADED = 0.99
@@ -138,7 +138,7 @@ def read_votes(
     items : ndarray of shape (n_items,), default=None
         Known names; others are refused.
     labels : mapping, default=None
-        What labels mean, as in `read_pair_labels`.
+        What labels mean, as in `read_pair_labels`, or "skip": one that does not count.
     repeated : bool, default=False
         Whether a ``vote_id`` may occur more than once.
 
@@ -184,8 +184,8 @@ def read_votes(
         )
     name = _users_name(table, "label")
     column = _named(table["label"], name)
-    label = pairs.read_winners(column, labels, sides, f"votes[{name!r}]")
-    weight = _weights(table)
+    label, counts = pairs.read_winners(column, labels, sides, f"votes[{name!r}]")
+    weight = _weights(table, counts)
     if not repeated:
         pair, turned = np.sort([left, right], axis=0), np.where(left > right, -1, 1)
         weight[_copies(table, np.vstack([pair, turned * label]), weight)] = 0
@@ -476,11 +476,8 @@ def _open(votes: Any) -> dict[str, list[Any]]:
     if not columns["label"]:
         raise ValueError("votes must have at least one row, got none.")
     if "answer_id" in columns:
-        last, back = settle_pages(columns)
-        ones = [1.0] * last.size
-        columns["weight"] = (last & ~back) * np.array(columns.get("weight", ones))
-        for row in np.flatnonzero(back):
-            columns["label"][row] = "tie"
+        last = settle_pages(columns)
+        columns["weight"] = last * np.array(columns.get("weight", [1.0] * last.size))
     return columns
 
 
@@ -507,10 +504,10 @@ def _vote_ids(votes: Any) -> list[Any]:
     return _named(column, "vote_id")
 
 
-def _weights(table: Mapping[str, list[Any]]) -> FloatArray:
-    """Return the weights; 1 without a column for them."""
-    ones = np.ones(len(table["label"]))
-    weight = check_finite(table.get("weight", ones), "votes['weight']", error=TypeError)
+def _weights(table: Mapping[str, list[Any]], counts: BoolArray) -> FloatArray:
+    """Return the weights, 1 without a column for them; 0 of skipped votes."""
+    given = table.get("weight", np.ones(counts.size))
+    weight = counts * check_finite(given, "votes['weight']", error=TypeError)
     # Beyond that the weights of the votes outweigh the prior by more than rounding.
     if weight.min() < 0 or not weight.any() or weight.max() > 1e4:
         raise ValueError(

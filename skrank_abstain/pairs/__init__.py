@@ -5,6 +5,7 @@ from skrank_abstain.pairs._decisions import (
     PairRecord,
     Ranking,
     bounds_of_orders,
+    find_pair,
 )
 from skrank_abstain.pairs._memory import (
     ALL_PAIRS,

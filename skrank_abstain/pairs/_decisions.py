@@ -13,8 +13,11 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_consistent_length
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._validation import check_numbers, check_positive_int
+from skrank_abstain._validation import check_numbers, check_positive_int, shown
 from skrank_abstain.pairs._tables import Table, python_rows
+
+#: Reason of a pair that is decided as people say.
+_ANSWERED = "answered by a person"
 
 
 class PairRecord(NamedTuple):
@@ -44,7 +47,8 @@ class PairRecord(NamedTuple):
         right = f"row {self.right}" if self.right_id is None else self.right_id
         first = left if self.label > 0 else right
         said = f"{first} first" if self.label else "equal"
-        what = f"The ranker says: {said} ({self.reason})."
+        who = "People say" if self.reason == _ANSWERED else "The ranker says"
+        what = f"{who}: {said} ({self.reason})."
         if not self.accepted:
             what = f"A person decides ({self.reason}); the ranker would say: {said}."
         by = "risk" if self.margin is None else "margin"
@@ -55,6 +59,19 @@ class PairRecord(NamedTuple):
             f"{right} is; the {by} is {getattr(self, by):.4g}, and pairs up to "
             f"{self.threshold:.4g} are decided{whose}."
         )
+
+
+def find_pair(names: Any, left: Any, right: Any) -> tuple[int, int]:
+    """Return the rows of two items, each of which ``names`` must hold once."""
+    names = np.asarray(names, dtype=object)
+    found = [np.flatnonzero(names == side).tolist() for side in (left, right)]
+    if [len(rows) for rows in found] != [1, 1]:
+        raise ValueError(
+            f"left and right must name one row of X each, got {shown(left)} and "
+            f"{shown(right)}, in rows {found[0]} and {found[1]}: pass X of one query, "
+            "and rows, or names together with item_id=."
+        )
+    return found[0][0], found[1][0]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,7 +122,7 @@ class PairDecisions(Table):
     answered : ndarray of shape (n_pairs,), bool, or None
         Whether people decided the pair.
     disputed : ndarray of shape (n_pairs,), bool, or None
-        Whether people disagree about the pair, and nothing else they said decides it.
+        Whether answers disagree about the pair, and no other ones decide it.
     id_ : str or None
         That of the ranker: what was fitted.
 
@@ -188,7 +205,7 @@ class PairDecisions(Table):
         """Why each pair is decided or open, shape (n_pairs,), texts.
 
         "decided" (of a bound on the discordance "decided by its margin", which is what
-        the threshold is about), "answered by a person", "people disagree", "unlike the
+        the threshold is about), "answered by a person", "answers disagree", "unlike the
         calibration items", "equal scores", "same bin" (the tie model gives both orders
         the same probability), "risk above the threshold" (or "margin above", "distance
         within"), or "on the threshold", where pairs of equal risk go by their gap or by
@@ -198,9 +215,9 @@ class PairDecisions(Table):
         proba, by = self.proba, self.risk if self.margin is None else self.margin
         by_margin = "" if self.margin is None else " by its margin"
         known = {
-            "answered by a person": self.answered,
+            _ANSWERED: self.answered,
             f"decided{by_margin}": self.accepted,
-            "people disagree": self.disputed,
+            "answers disagree": self.disputed,
             "unlike the calibration items": self.novel,
             "equal scores": self.equal,
             "same bin": None if proba is None else proba[:, 0] == proba[:, 2],

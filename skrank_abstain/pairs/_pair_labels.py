@@ -6,18 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
+from itertools import compress
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import is_blank, listed, shown
 from skrank_abstain._warnings import warn_user
 
 _TIES = dict.fromkeys(("tie", "draw", "same", "equal"), 0)
 #: What ``labels=`` may say that a label means, and an example.
 _SIDES = {"right": -1, "left": 1} | _TIES
+#: Label of a person who gives none.
+_SKIP = "skip"
 _AS_MAPPED = "{'links': 'left', 'rechts': 'right'}"
 #: Words for right and for left preferred.
 _WORDS = (
@@ -161,15 +164,19 @@ def as_number(value: Any) -> Any:
         return value
 
 
-def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntArray:
+def read_winners(
+    column: list[Any], labels: Any, sides: Any, name: str
+) -> tuple[IntArray, BoolArray]:
     """Return labels as -1, 0 and +1: a row may name the item that wins, or its side.
+
+    And which of them count: those that are not "skip" (unless an item is called so).
 
     Parameters
     ----------
     column : list of length n_pairs, n_pairs >= 1
         Numbers may be written as texts, as in files.
     labels : None or mapping
-        As in `read_pair_labels`.
+        As in `read_pair_labels`; a word may also mean "skip".
     sides : two sequences of length n_pairs
         Names of the left and of the right items; None for items without names.
     name : str
@@ -182,8 +189,19 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
         the name of an item, or an item is called as a tie is and winners are named.
     """
     if labels is not None:
-        meant = {as_number(word): side for word, side in _mapping(labels).items()}
+        known = _mapping(labels, *_SIDES, _SKIP).items()
+        meant = {as_number(word): side for word, side in known}
         column = [meant.get(_in_letters(as_number(each)), each) for each in column]
+    named = {_SKIP} & {_in_letters(each) for side in sides for each in side}
+    counts = np.array([_in_letters(each) != _SKIP or bool(named) for each in column])
+    column, *sides = ([*compress(each, counts)] for each in (column, *sides))
+    label = np.zeros(counts.size, dtype=np.int64)
+    if counts.any():
+        label[counts] = _winners(column, sides, name)
+    return label, counts
+
+
+def _winners(column: list[Any], sides: Any, name: str) -> IntArray:
     plain = {each: as_number(each) for each in {*column, *sides[0], *sides[1]}}
     values = np.array([*map(plain.get, column), None], dtype=object)[:-1]
     kinds: dict[Any, int] = {}
@@ -214,8 +232,8 @@ def read_winners(column: list[Any], labels: Any, sides: Any, name: str) -> IntAr
             also = f" (and {listed(others)})" * bool(others)
             raise ValueError(
                 f"{name} must hold labels that are known, got {shown(column[row])} in "
-                f"{where}{also}, which names neither item: write the winner, or left, "
-                f"tie or right, or say what yours mean, as labels={_AS_MAPPED}."
+                f"{where}{also}, which names neither item: write the winner, left, "
+                f"tie, right or skip, or pass to review or fit labels={_AS_MAPPED}."
             ) from None
         if not named:
             raise  # words of several kinds
@@ -322,7 +340,8 @@ def _meaning(kinds: list[Any], name: str) -> dict[Any, int]:
 
 def _named(kinds: list[Any], labels: Any, name: str) -> dict[Any, int]:
     """Read labels by a mapping; left, tie and right mean what they say."""
-    known = _SIDES | {word: _SIDES[side] for word, side in _mapping(labels).items()}
+    meant = _mapping(labels, *_SIDES)
+    known = _SIDES | {word: _SIDES[side] for word, side in meant.items()}
     unknown = [kind for kind in kinds if _in_letters(kind) not in known]
     if unknown:
         raise ValueError(
@@ -332,12 +351,13 @@ def _named(kinds: list[Any], labels: Any, name: str) -> dict[Any, int]:
     return {kind: known[_in_letters(kind)] for kind in kinds}
 
 
-def _mapping(labels: Any) -> dict[Any, str]:
-    """Return what labels mean, as they are compared."""
+def _mapping(labels: Any, *known: str) -> dict[Any, str]:
+    """Return what labels mean, one of the words ``known``, as they are compared."""
     given = labels if isinstance(labels, Mapping) else {}
-    if not given or not {*map(str, given.values())} <= {*_SIDES}:
+    if not given or not {*map(str, given.values())} <= {*known}:
+        skip = ", or to 'skip', which does not count" * (_SKIP in known)
         raise ValueError(
-            "labels must map labels to 'left', 'tie' or 'right' preferred, as "
+            f"labels must map labels to 'left', 'tie' or 'right' preferred{skip}, as "
             f"labels={_AS_MAPPED}, got {labels!r}."
         )
     return {_in_letters(word): side for word, side in given.items()}

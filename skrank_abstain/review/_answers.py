@@ -108,8 +108,8 @@ def pairs_by_id(queries: dict[str, dict[str, int]]) -> dict[str, tuple[int, int]
     return found
 
 
-def settle_pages(table: dict[str, list[Any]]) -> tuple[BoolArray, BoolArray]:
-    """Give the answers of one opened page one reviewer, and say which of them count.
+def settle_pages(table: dict[str, list[Any]]) -> BoolArray:
+    """Give the answers of one opened page one reviewer, and say which are the last.
 
     A page saves all its answers every time, and each keeps its ``answer_id``: that of
     the page and of who answers, and the number of the question. The reviewer is the
@@ -119,8 +119,6 @@ def settle_pages(table: dict[str, list[Any]]) -> tuple[BoolArray, BoolArray]:
     -------
     last : ndarray of shape (n_answers,), bool
         False where a later row has the same id.
-    back : ndarray of shape (n_answers,), bool
-        Answers that were taken back.
     """
     n = len(table["label"])
     ids, times = (table.get(name, [None] * n) for name in ("answer_id", "time"))
@@ -130,10 +128,7 @@ def settle_pages(table: dict[str, list[Any]]) -> tuple[BoolArray, BoolArray]:
         page = str(ids[row]).rpartition(" ")[0]
         table["reviewer"][row] = who.setdefault(page, table["reviewer"][row])
     newest = {ids[row]: row for row in sorted(ours, key=lambda row: str(times[row]))}
-    last, back = np.zeros((2, n), dtype=np.bool_)
-    last[:] = [newest.get(ids[row], row) == row for row in range(n)]
-    back[ours] = [table["label"][row] == TAKEN_BACK for row in ours]
-    return last, back
+    return np.array([newest.get(ids[row], row) == row for row in range(n)], dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +171,10 @@ class Answers:
 
     def __len__(self) -> int:
         return int(self.query.size)
+
+    def said_in(self, row: int) -> dict[str, Any]:
+        """Return what a row of the table says, as it is written."""
+        return {name: column[row] for name, column in self.said.items()}
 
     @cached_property
     def pair(self) -> IntArray:
@@ -235,7 +234,7 @@ def take_answers(
     item_id : ndarray of shape (n_items,), or None
         None: the table names items by their row positions.
     labels : mapping, default=None
-        What labels mean, as in `read_pair_labels`.
+        What labels mean, as in `read_pair_labels`, or "skip": one that does not count.
     gold : None or table, default=None
         Answers that are known to be right, as ``answers``, whoever gave them.
     audits : bool, default=False
@@ -269,20 +268,17 @@ def take_answers(
         table = _join_gold(
             table, _columns(gold, by_name=item_id is not None, name="gold")
         )
-    last, back = settle_pages(table)
-    column = [*table["label"]]
-    for gone in np.flatnonzero(back):  # any label: it does not count
-        column[gone] = "same" if labels is None else labels[0]
+    last = settle_pages(table)
     left, right = _rows(table, queries, item_id, audits)
     sides: Any = [[*map(as_text, table[side])] for side in ("left", "right")]
     if item_id is None:  # row positions are numbers, and so are labels
         sides = [[None] * left.size] * 2
-    label = _labels(column, labels, sides)
+    label, counts = _labels(table["label"], labels, sides)
     n = label.size
     names = _known(table.get("reviewer", [_ANYONE] * n), "reviewer")
     moments = read_times(table.get("time", [None] * n), "answers", blank=True)
     stated = _stated(table.get("probability", [None] * n))
-    about = np.flatnonzero((left >= 0) & last & ~back)  # about X
+    about = np.flatnonzero((left >= 0) & last & counts)  # about X
     left, right, label = left[about], right[about], label[about]
     position = np.argsort(queries.order) - queries.offsets[queries.codes]
     query, left, right = queries.codes[left], position[left], position[right]
@@ -530,9 +526,10 @@ def _stated(column: list[Any]) -> FloatArray:
     return np.array(said, dtype=np.float64)
 
 
-def _labels(column: list[Any], labels: Any, sides: Any) -> IntArray:
+def _labels(column: list[Any], labels: Any, sides: Any) -> tuple[IntArray, BoolArray]:
+    """Return the labels, and which of them count."""
     if not column:
-        return np.empty(0, dtype=np.int64)
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_)
     kinds = (list, tuple, dict, set, np.ndarray)
     no_label = [isinstance(each, kinds) or is_blank(each) for each in column]
     remedy = " Drop the rows without an answer, as review.read_answers does."
@@ -576,5 +573,7 @@ def _csv_of_workbook(data: bytes, path: str | os.PathLike[str]) -> bytes:
         return b"\0"
     text = StringIO(newline="")
     for row in sheet.worksheets[0].iter_rows(values_only=True):
-        csv.writer(text).writerow("" if cell is None else as_text(cell) for cell in row)
+        cells = ("" if cell is None else cell for cell in row)
+        texts = (cell if isinstance(cell, str) else as_text(cell) for cell in cells)
+        csv.writer(text).writerow(texts)
     return text.getvalue().encode()

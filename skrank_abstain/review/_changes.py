@@ -21,7 +21,7 @@ _SAID = {
     0: "{} was called the same as {}",
     1: "{} was put above {}",
 }
-_DISPUTED = "people disagree about {} and {}"
+_DISPUTED = "answers disagree about {} and {}"
 _DECIDED = ", and answers about other pairs decide: "
 
 
@@ -54,7 +54,7 @@ class Changes(Table):
         passed it, or changed most; of several that passed it the first is named, and
         the others are counted. Where there is none, answers count for more or less than
         before, as where answers of other queries say more of a reviewer. A sentence
-        about an item of a newly answered pair that people disagree about, if answers
+        about an item of a newly answered pair that answers disagree about, if answers
         about other pairs decide it, too.
 
     Examples
@@ -167,9 +167,16 @@ class _Lists:
 
     @property
     def n_lost(self) -> IntArray:
-        """Orders with each item that were decided before, and are so no more."""
-        lost = (self.orders[0] != 0) & (self.orders[0] != self.orders[1])
-        return (lost & self.stays & self.stays[:, None]).sum(axis=1)
+        """Orders with each item that were decided before: open now, turned around."""
+        then, now = self.orders
+        lost = np.stack([(then != 0) & (now == 0), then * now < 0])
+        return (lost & self.stays & self.stays[:, None]).sum(axis=2)
+
+    def lost(self, i: int) -> str:
+        """Count the decided orders with an item that were lost."""
+        reopened, turned = self.n_lost[:, i].tolist()
+        text = f"; orders reopened: {reopened}" * bool(reopened)
+        return text + f"; orders turned around: {turned}" * bool(turned)
 
     @property
     def moved(self) -> BoolArray:
@@ -195,8 +202,8 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
     and no answer is new.
     """
     lists = _Lists.of(before, after, earlier, query)
-    bounds, n_lost, fresh = lists.bounds, lists.n_lost, lists.answered(1)
-    changed = (bounds[0] != bounds[1]).any(axis=1) | (n_lost > 0)
+    bounds, fresh = lists.bounds, lists.answered(1)
+    changed = (bounds[0] != bounds[1]).any(axis=1) | lists.n_lost.any(axis=0)
     if not changed.any() and not fresh:
         return []
     names = [*lists.item_id]
@@ -238,7 +245,7 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
             text = f"because of {names[j]} ({of_data}{ways[j]})"
             text += f" and {n_more} more" * bool(n_more)
         texts[i] = f"{ways[i]}: {text}" if stays[i] else ways[i]
-        texts[i] += f"; orders reopened: {n_lost[i]}" * bool(n_lost[i])
+        texts[i] += lists.lost(i)
     _add_disputes(texts, pairs, names)
     shown = np.lexsort((start, place, place == 0))
     qid = after.items.queries.values[[query] * len(names)]
@@ -311,7 +318,7 @@ def _culprit(i: int, places: IntArray, touched: IntArray) -> tuple[int, int]:
 
 
 def _add_disputes(texts: list[str], pairs: list[Any], names: list[str]) -> None:
-    """Tell of pairs that people disagree about, if other answers decide them."""
+    """Tell of pairs that answers disagree about, if other answers decide them."""
     for pair in pairs:
         for i in pair[:2] if len(pair[2]) > 1 else ():
             if (text := _answer(i, pair, names)) not in texts[i]:

@@ -22,6 +22,8 @@ _ROUNDS = 100
 _STILL = 1e-5
 #: An answer of lower probability, given all answers, is reported.
 _IMPROBABLE = 0.05
+#: How an answer is told.
+TOLD = "{reviewer}: {left} or {right}? {label} (row {row})"
 
 
 class Reviewers(NamedTuple):
@@ -242,9 +244,8 @@ class Contradiction:
     said: tuple[dict[str, Any], ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
-        told = "{reviewer}: {left} or {right}? {label} (row {row})"
         rows = zip(self.said, self.answers, strict=False)
-        texts = "; ".join(told.format(row=row, **each) for each, row in rows)
+        texts = "; ".join(TOLD.format(row=row, **each) for each, row in rows)
         of = "" if self.qid is None else f"{plain(self.qid)}, "
         return f"{of}{self.kind}: {texts}"
 
@@ -281,8 +282,8 @@ def find_contradictions(
     made = []
     for kind, query, some in found:
         numbers, qid = some.tolist(), queries.values.item(query)
-        said = ({name: answers.said[name][k] for name in answers.said} for k in numbers)
-        made.append(Contradiction(kind, qid, tuple(numbers), tuple(said)))
+        said = tuple(map(answers.said_in, numbers))
+        made.append(Contradiction(kind, qid, tuple(numbers), said))
     return tuple(made)
 
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from io import BytesIO, StringIO
-from itertools import chain, compress, islice
+from itertools import chain, compress, islice, product
 from math import isinf
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import write_file
 from skrank_abstain._validation import check_choice, is_blank, is_missing, listed
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import PairDecisions, read_columns
 from skrank_abstain.review import _answers
 
@@ -296,15 +297,34 @@ class Questions(PairDecisions):
         ids: Any = () if self.left_id is None else (self.left_id, self.right_id)
         pairs = [*zip(*(map(str, side) for side in ids), strict=True)]
         items = {name for pair in pairs for name in pair}
-        if not items or not items <= columns.keys():
+        missing = sorted(items - columns.keys())
+        if len(missing) == len(items):
             return shown
+        if missing:
+            raise ValueError(
+                "shown must have a column for each item that is asked about, if it has "
+                f"one for some, got none for {listed(missing)}."
+            )
         used = np.zeros(len(columns[pairs[0][0]]))
-        seen = {pair: np.zeros(used.size) for pair in pairs}
-        rows = []
+        # Prompts to which an item of a pair says nothing are not for it.
+        silent = {name: np.array([*map(is_blank, columns[name])]) for name in items}
+        seen = {(i, j): np.where(silent[i] | silent[j], np.inf, 0) for i, j in pairs}
+        rows, n_again = [], 0
         for pair in pairs:
             rows.append(int((seen[pair] * len(pairs) + used).argmin()))
+            if np.isinf(seen[pair][rows[-1]]):
+                raise ValueError(
+                    "shown must have a prompt to which both items of a pair say "
+                    f"something, got none for {pair}."
+                )
+            n_again += seen[pair][rows[-1]] > 0
             seen[pair][rows[-1]] += 1
             used[rows[-1]] += 1
+        if n_again:
+            warn_user(
+                f"{n_again} of {len(pairs)} questions ask again about the same texts: "
+                f"shown has {used.size} prompts; pass more, or ask fewer of each pair."
+            )
         # Texts of the other items of a board would stand above both sides.
         items |= set() if self.index is None else {*map(str, self.index)}
         above = [name for name in columns if name not in items]
@@ -376,6 +396,16 @@ def _check_blind(tasks: list[dict[str, str]]) -> None:
                 f"of items, got names in {name}: pass other columns as shown=, such as "
                 "left_text and right_text beside those of questions.to_frame()."
             )
+    told = {
+        f"{task[side]} in {name}"
+        for task, side in product(tasks, _NAMED[1:])
+        # A number, or a short word, may stand in any text.
+        if len(task[side]) > 2 and not task[side].isdecimal()
+        for name in task.keys() - {*_TASK}
+        if re.search(rf"(?i)\b{re.escape(task[side])}\b", task[name])
+    }
+    if told:
+        warn_user(f"A blind page must not name items, got {listed(sorted(told))}.")
 
 
 def _shown_questions(
@@ -393,24 +423,23 @@ def _shown_questions(
         for name, column in columns.items()
         if name in _NAMED or name.strip().lower() not in {*_READ, *own}
     }
-    lone = sorted(columns.keys() - _turned(columns).keys())
-    by_row = zip(*columns.values(), strict=True)
-    rows = [dict(zip(columns, row, strict=True)) for row in by_row]
-    if lone or len(rows) != n_questions:
+    lone = [name for name in columns if _other_side(name) not in columns]
+    n_rows = len(columns["left_text"])
+    if lone or n_rows != n_questions:
         raise ValueError(
             "shown must have one row per question and each column for both sides, got "
-            f"{len(rows)} rows for {n_questions} questions, and for one side {lone}."
+            f"{n_rows} rows for {n_questions} questions, and for one side {lone}."
         )
-    return rows
+    # The left side stands on the left, however it is turned.
+    at = {name: k for k, name in enumerate(columns)}
+    names = sorted(at, key=lambda name: (min(at[name], at[_other_side(name)]), name))
+    return [{name: columns[name][row] for name in names} for row in range(n_rows)]
 
 
-def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Exchange the left and the right side."""
+def _other_side(name: str) -> str:
+    """Return the name of the column for the other side; of both, the same."""
     other = {"left_": "right_", "right_": "left_"}
-    return {
-        re.sub("^(left|right)_", lambda side: other[side[0]], name): value
-        for name, value in row.items()
-    }
+    return re.sub("^(left|right)_", lambda side: other[side[0]], name)
 
 
 def _drawn(
@@ -435,7 +464,7 @@ def _drawn(
     texts = {name: value for name, value in row.items() if name not in _NAMED}
     _, left, right = _answers.pair_id(json.dumps([task["qid"], texts]), *names)
     if left != found[0]:
-        texts = _turned(texts)
+        texts = {name: texts[_other_side(name)] for name in texts}
     # The id of the pair would tell other sides.
     return texts | dict(zip(_NAMED, ("" if ours else number, left, right), strict=True))
 
@@ -535,6 +564,8 @@ def read_answers(
     unnamed: dict[str, Any] = {}
     for file in files:
         new, name = _answers_of(file), Path(file).stem
+        if not new:
+            warn_user(f"{os.fspath(file)!r} holds no answers: all labels are empty.")
         if not any("answer_id" in answer for answer in new):  # which pages settle by
             # A browser calls a second download of ann.csv "ann (1).csv".
             name = re.sub(r" \(\d+\)$", "", name)
@@ -549,7 +580,7 @@ def read_answers(
         who = {"reviewer": named.pop() if len(named) == 1 else name}
         answers += [who | answer for answer in new]
     table = {"label": [], "reviewer": []} | read_columns(answers, "answers")
-    last, _ = _answers.settle_pages(table)
+    last = _answers.settle_pages(table)
     for answer, who in zip(answers, table["reviewer"], strict=True):
         answer["reviewer"] = who
     return [*compress(answers, last)]
@@ -562,9 +593,9 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         rows = [{**row} for row in _rows_of(text)]
     except _DAMAGE as e:
         raise ValueError(
-            f"{os.fspath(path)!r} must be a CSV or JSON lines file of tasks, a file "
-            "saved by a page of questions, or a JSON export of Label Studio; it is "
-            f"damaged or something else: {type(e).__name__}: {e}."
+            f"{os.fspath(path)!r} must be a workbook, CSV or JSON lines file of tasks, "
+            "a file saved by a page of questions, or a JSON export of Label Studio; it "
+            f"is damaged or something else: {type(e).__name__}: {e}."
         ) from e
     labels = {name for row in rows for name in row if str(name).startswith("label")}
     if len(labels) > 1:

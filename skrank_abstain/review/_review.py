@@ -29,6 +29,7 @@ from skrank_abstain.pairs import (
     bounds_of_orders,
     check_output_size,
     enumerate_pairs,
+    find_pair,
     html_of_rows,
 )
 from skrank_abstain.review import _judging
@@ -426,6 +427,44 @@ class Review:
             n_same=np.bincount(self._people[1])[self._people[1]][rows],
         )
 
+    def explain(self, left: Any, right: Any) -> str:
+        """Say why a pair is decided or open after the answers, and who said what.
+
+        Parameters
+        ----------
+        left, right : int or object
+            The two items: rows of X, or their names if ``item_id`` was given.
+
+        Returns
+        -------
+        text : str
+
+        Raises
+        ------
+        ValueError
+            If the rows are equal or of two queries, or a name is not that of one row.
+        """
+        answers, first = self.answers, self.items.queries.offsets[self.answers.query]
+        sides = self.decisions.left, self.decisions.right
+        asked = (
+            self.items.queries.order[first + k] for k in (answers.left, answers.right)
+        )
+        pair, about = (
+            np.isin(each, find_pair(self._ids, left, right)).all(axis=0)
+            for each in (sides, [*asked])
+        )
+        if not pair.any():
+            raise ValueError(
+                f"left and right must be two items of one query, got {shown(left)} and "
+                f"{shown(right)}."
+            )
+        said = (
+            _judging.TOLD.format(row=row, **answers.said_in(row))
+            for row in answers.row[about].tolist()
+        )
+        (record,) = self.decisions.take(pair)
+        return f"{record.in_words()} {'; '.join(said)}".strip()
+
     def changes(self, since: Self | None = None) -> Changes:
         """Return what changed in the ranking since another moment, and why.
 
@@ -612,7 +651,7 @@ class Review:
         by = risk
         if region.margin_of is not None:
             by = margins(proba, label, region.margin_of)
-        # What people disagree about is theirs to settle. What gold answers say, or
+        # What answers disagree about is for people to settle. What gold answers say, or
         # imply, is certain, whatever the rule accepts.
         accepted = (by <= region.risk) & ~disputed
         accepted |= (proba.max(axis=1, initial=0.0) >= _CERTAIN) | (told != UNTOLD)

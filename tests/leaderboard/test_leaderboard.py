@@ -513,12 +513,27 @@ def test_a_text_of_each_item_for_each_prompt_makes_a_blind_page(board, tmp_path)
         }
         seen.append((frozenset([task["left_id"], task["right_id"]]), row))
     lacking = pd.DataFrame(table).drop(columns="B")
+    with pytest.raises(ValueError, match=r"column for each item .* none for \['B'\]"):
+        asked.to_page(page, shown=lacking)
     rule = r"6 rows, shown has 5.* prompts \(column per item\)"
     with pytest.raises(ValueError, match=rule):
-        asked.to_page(page, shown=lacking)
+        asked.to_page(page, shown={"text": ["of a prompt"] * 5})
     # No battle comes twice, and 12 questions use 5 prompts two or three times.
     assert len(set(seen)) == len(asked) == 12
     assert {*Counter(row for _, row in seen).values()} == {2, 3}
+    # A text that is missing is no text.
+    for what in (None, " "):
+        few = {name: [*column[:2], what, *column[3:]] for name, column in texts.items()}
+        asked.to_page(page, shown=few, blind=True)
+        told = [task["left_text"] for task in shown_on(page)["tasks"]]
+        assert len(told) == 12
+        assert not [text for text in told if "says" not in text]
+    # Of three questions about a pair the third repeats one.
+    with pytest.warns(UserWarning, match=r"4 of 12 questions ask again .* 2 prompts"):
+        asked.to_page(page, shown={k: v[:2] for k, v in texts.items()}, blind=True)
+    silent = {name: [""] * n_prompts for name in texts}
+    with pytest.raises(ValueError, match="both items of a pair say something, got non"):
+        asked.to_page(page, shown=silent)
 
 
 def test_rows_of_items_in_another_order_are_refused(board, tmp_path):

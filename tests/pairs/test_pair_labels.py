@@ -7,7 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skrank_abstain.pairs import read_pair_labels, read_times, read_winners
+from skrank_abstain.pairs import read_pair_labels, read_times
+from skrank_abstain.pairs import read_winners as read_labels
+
+
+def read_winners(*given):
+    """Read labels all of which count."""
+    label, counts = read_labels(*given)
+    assert counts.all()
+    return label
 
 
 @pytest.mark.parametrize(
@@ -172,3 +180,26 @@ def test_words_of_ones_own_stand_beside_names_and_sides():
         read_winners(["schlechter"], means, (["A"], ["B"]), "y")
     with pytest.raises(ValueError, match="labels must map labels"):
         read_winners(["left"], ("right", "left"), (["A"], ["B"]), "y")
+
+
+def test_who_says_skip_says_nothing():
+    sides = ["A", "A", "B"], ["B", "C", "C"]
+    for column, means in (
+        (["A", "SKIP", "C"], None),
+        (["left", "?", "right"], {"?": "skip"}),
+    ):
+        label, counts = read_labels(column, means, sides, "y")
+        np.testing.assert_array_equal(label, [1, 0, -1])
+        np.testing.assert_array_equal(counts, [True, False, True])
+    label, counts = read_labels(["skip", " Skip"], None, (["A", "B"], ["B", "A"]), "y")
+    assert not counts.any()
+    # An item of that name wins.
+    label, counts = read_labels(["Skip", "B"], None, (["skip"] * 2, ["B"] * 2), "y")
+    np.testing.assert_array_equal(label, [1, -1])
+    assert counts.all()
+    with pytest.raises(
+        ValueError, match=r"labels must map .* or to 'skip', which does"
+    ):
+        read_labels(["x"], {"x": "none"}, (["A"], ["B"]), "y")
+    with pytest.raises(ValueError, match="'left', 'tie' or 'right' preferred, as"):
+        read_pair_labels(["x"], {"x": "skip"})

@@ -500,12 +500,14 @@ def test_of_answers_that_a_page_saved_again_the_last_counts():
         alone = take_answers(tables[1], QUERIES, IDS)
         assert asked == columns(alone)[:, :4].tolist()
         assert len(asked) == 2
-    # A label without an id of a page is no answer that was taken back.
-    with pytest.raises(ValueError, match=r"labels that are known, .*'skip'"):
-        take_answers([{**ROWS[0], "label": "skip"}], QUERIES, IDS)
 
 
-def test_answers_that_were_all_taken_back_are_none():
-    row = {**ROWS[0], "label": "skip", "answer_id": "page x 0"}
-    for labels in (None, {-1: "right", 0: "tie", 1: "left"}):
+@pytest.mark.parametrize("of_page", [{}, {"answer_id": "page x 0"}])
+def test_skipped_questions_have_no_answer(of_page):
+    for labels in (None, {-1: "right", 0: "tie", 1: "left"}, {"links": "left"}):
+        row = {**ROWS[0], "label": "Skip", **of_page}
         assert len(take_answers([row], QUERIES, IDS, labels)) == 0
+    rows = [{**ROWS[0], "label": "weiß nicht"}, {**ROWS[1], "label": "same"}]
+    answers = take_answers(rows, QUERIES, IDS, {"weiß nicht": "skip"})
+    assert answers.row.tolist() == [1]
+    assert answers.label.tolist() == [0]

@@ -81,12 +81,18 @@ def test_orders_that_no_longer_hold_are_counted():
     said = [{"left": first[8], "right": first[1], "label": "left"}]
     review = ranker.review(X[:12], answers=said, reviewer_error=0.1)
     after = review.decisions
-    lost = own.decided_order & ~(after.decided_order & (after.label == own.label))
+    turned = after.decided_order & (after.label == -own.label)
+    lost = {
+        "reopened": own.decided_order & ~after.decided_order,
+        "turned around": own.decided_order & turned,
+    }
     rows = {row["item_id"]: row["because"] for row in review.changes().to_dicts()}
     for item in (first[8], first[1]):
-        n = int(lost[(own.left == item) | (own.right == item)].sum())
-        assert n > 1
-        assert rows[item].endswith(f"; orders reopened: {n}")
+        about = (own.left == item) | (own.right == item)
+        counts = {what: int(orders[about].sum()) for what, orders in lost.items()}
+        assert min(counts.values()) > 0
+        told = "".join(f"; orders {what}: {n}" for what, n in counts.items())
+        assert rows[item].endswith(told)
 
 
 def test_shown_in_a_terminal_a_notebook_and_a_frame():
@@ -126,7 +132,7 @@ def test_people_who_disagree_are_said_to():
     ]
     review = RANKER.review(X[:12], answers=said)
     rows = {row["item_id"]: row["because"] for row in review.changes().to_dicts()}
-    assert "people disagree about item 1 and it; P(top " in rows[0]
+    assert "answers disagree about item 1 and it; P(top " in rows[0]
 
 
 def test_nobody_falls_by_a_win_nor_rises_by_a_defeat():
@@ -161,11 +167,11 @@ def test_a_disputed_pair_that_other_answers_decide_is_said_to_be_one():
     because = dict(zip(names, [""] * 12, strict=True)) | {
         row["item_id"]: row["because"] for row in review.changes().to_dicts()
     }
-    start = "people disagree about {} and it, and answers about other pairs decide: "
+    start = "answers disagree about {} and it, and answers about other pairs decide: "
     assert because["Ann"].count(start.format("Bo") + "Bo was put below it") == 1
     assert because["Bo"].count(start.format("Ann") + "Ann was put above it") == 1
     assert not any("disagree" in because[name] for name in names[2:])
-    # While nothing else decides it, people disagree and that is all.
+    # While nothing else decides it, answers disagree and that is all.
     open_pair = RANKER.review(X[:12], answers=said[:2], item_id=names)
     assert not any("other pairs" in text for text in open_pair.changes().because)
 

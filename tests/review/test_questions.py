@@ -719,7 +719,7 @@ def test_a_word_that_nobody_knows_is_found_in_its_file(ending, table, tmp_path):
     answers = read_answers(tmp_path / "bo.csv", path)
     where = {"csv": "row 7", "xlsx": "row 5", "jsonl": "entry 3"}[ending]
     message = f"got 'links' in {where} of {str(path)!r}, which names neither item: "
-    message = f"{re.escape(message)}write the winner, or left, tie or right, or"
+    message = f"{re.escape(message)}write the winner, left, tie, right or skip"
     for said in (answers, pickle.loads(pickle.dumps(answers))):
         with pytest.raises(ValueError, match=message):
             RANKER.review(X, qid=DAY, item_id=NAMES, answers=said)

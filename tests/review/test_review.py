@@ -198,7 +198,7 @@ def test_what_people_disagree_about_is_not_decided_by_the_model():
         said = answers_of((i, "left", j)) + answers_of((i, "right", j), reviewer="y")
         after = ranker.review(X[:12], answers=said).decisions
         assert not after.accepted[k]
-        assert after.reason[k] == "people disagree"
+        assert after.reason[k] == "answers disagree"
         assert after.disputed.sum() == 1
 
 
@@ -876,3 +876,27 @@ def test_pairs_that_do_not_fit_are_refused_before_they_are_formed(monkeypatch):
     monkeypatch.setattr(_memory, "available_memory", lambda: 2 * 10**8)
     with pytest.raises(ValueError, match=r"4498500 pairs take"):
         review.decisions  # noqa: B018 - a property
+
+
+def test_a_pair_is_explained_by_what_people_said():
+    names = np.array([f"bed {k}" for k in range(6)])
+    said = answers_of(("bed 4", "left", "bed 1"), reviewer="Ann")
+    said += answers_of(("bed 1", "left", "bed 4"), reviewer="Bo")
+    for answers, start in (
+        (said[:1], "bed 1 and bed 4: People say: bed 4 first (answered by a person)."),
+        (said, "bed 1 and bed 4: A person decides (answers disagree); "),
+    ):
+        review = RANKER.review(X[:6], item_id=names, answers=answers)
+        told = review.explain("bed 4", "bed 1")
+        assert told.startswith(start)
+        assert "Ann: bed 4 or bed 1? left (row 0)" in told
+        assert ("Bo: bed 1 or bed 4? left (row 1)" in told) == (len(answers) > 1)
+    silent = review.explain("bed 0", "bed 2")
+    assert silent.startswith("bed 0 and bed 2: ")
+    assert "row" not in silent
+    with pytest.raises(ValueError, match="must name one row of X each, got 'Ann' and"):
+        review.explain("Ann", "bed 1")
+    with pytest.raises(ValueError, match="two items of one query, got 0 and 12"):
+        RANKER.review(**INPUT).explain(0, 12)
+    by_row = RANKER.review(**INPUT, answers=answers_of((13, "same", 15)))
+    assert by_row.explain(15, 13).startswith("row 13 and row 15: People say: equal (")
