@@ -402,7 +402,7 @@ def _check_blind(tasks: list[dict[str, str]]) -> None:
         # A number, or a short word, may stand in any text.
         if len(task[side]) > 2 and not task[side].isdecimal()
         for name in task.keys() - {*_TASK}
-        if re.search(rf"(?i)\b{re.escape(task[side])}\b", task[name])
+        if re.search(rf"(?i)(?<!\w){re.escape(task[side])}(?!\w)", task[name])
     }
     if told:
         warn_user(f"A blind page must not name items, got {listed(sorted(told))}.")

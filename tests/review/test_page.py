@@ -217,6 +217,21 @@ def test_a_blind_page_that_names_the_items_is_refused(shown, tmp_path):
     REVIEW.ask(0).to_page(page, blind=True)
 
 
+def test_a_name_in_a_text_of_a_blind_page_is_told(tmp_path):
+    page, name = tmp_path / "page.html", ASKED.left_id[2]
+    told = [*BATTLES["left"][:2], f"I am {name}.", *BATTLES["left"][3:]]
+    own = BATTLES | {"left": told}
+    with pytest.warns(
+        UserWarning, match=rf"must not name items, got .* {name.split()[-1]} in left_text"
+    ):
+        ASKED.to_page(page, shown=own, blind=True)
+    # 25 is no name of 2, nor is 2 one in a text of numbers.
+    numbers = RANKER.review(X[:12], item_id=np.arange(12) + 100).ask(3)
+    table = {"left_id": numbers.left_id, "right_id": numbers.right_id}
+    table |= {"left_text": ["101 of 1101"] * 3, "right_text": ["b"] * 3}
+    numbers.to_page(page, shown=table, blind=True)
+
+
 # In a browser
 
 

@@ -248,6 +248,18 @@ def test_sides_are_drawn_for_each_text(tmp_path):
     assert first == [task["left_text"] != "b" for task in tasks]
 
 
+@pytest.mark.parametrize("of", [["left_", "right_"], ["right_", "left_"]])
+def test_columns_of_the_left_item_stand_on_the_left(of, tmp_path):
+    names = [f"{side}{what}" for what in ("text", "image") for side in of]
+    for k in range(8):  # whichever way the first question is turned
+        some = ASKED.take([k])
+        table = {"left_id": some.left_id, "prompt": ["?"], "right_id": some.right_id}
+        table |= {name: [name] for name in names}
+        (task,) = written_tasks(tmp_path / "tasks", table, some)
+        shown = ["prompt", "left_text", "right_text", "left_image", "right_image"]
+        assert list(task)[4:9] == shown
+
+
 def test_answers_to_texts_come_back(tmp_path):
     path = tmp_path / "tasks.csv"
     table = dict(tables_of_questions(tmp_path))["rows"]
@@ -452,6 +464,25 @@ def test_without_openpyxl_a_workbook_says_what_to_install(tmp_path, monkeypatch)
     path.write_bytes(b"PK\x03\x04")
     with pytest.raises(ImportError, match=r"or use a \.csv, which needs no"):
         read_answers(path)
+
+
+def test_a_workbook_keeps_days_and_names_as_they_are_written(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book, path = openpyxl.Workbook(), tmp_path / "ann.xlsx"
+    day = "2026-11-25"
+    rows = [["qid", "left", "right", "label"], [day, "007", "1950-01-10", "left"]]
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+    (answer,) = read_answers(path)
+    assert [answer[name] for name in rows[0]] == rows[1]
+
+
+def test_a_file_without_answers_is_told(tmp_path):
+    path = tmp_path / "tasks.csv"
+    ASKED.to_tasks(path)
+    with pytest.warns(UserWarning, match=r"tasks\.csv' holds no answers"):
+        assert read_answers(path) == []
 
 
 def test_tasks_say_the_day(tmp_path):
