@@ -122,7 +122,7 @@ class PairDecisions(Table):
     answered : ndarray of shape (n_pairs,), bool, or None
         Whether people decided the pair.
     disputed : ndarray of shape (n_pairs,), bool, or None
-        Whether answers disagree about the pair, and no other ones decide it.
+        Whether answers disagree about the pair, or with its order, and none decides it.
     id_ : str or None
         That of the ranker: what was fitted.
 

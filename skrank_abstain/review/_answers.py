@@ -431,7 +431,7 @@ def _sample(kind: str, names: Iterable[Any], known: Collection[Any] = ()) -> str
 def _warn_of_others(away: Any, theirs: Any, ours: Any, audits: bool) -> None:
     """Say which answers are set aside, with samples of their queries and items."""
     about, source = "about queries or items that are not in X", "X names"
-    left = " No answer is left: if some are about X, write names as X does."
+    left = " No answer is left: if some are about X, write qid and names as X does."
     if audits:
         about = "already judged or to no question of an audit"
         source, left = "open questions name", " Nothing new."

@@ -257,13 +257,25 @@ class Review:
         decided may be open again, which `changes` says.
 
         Where equally credible answers about a pair contradict each other, it stays
-        open, unless answers about other pairs imply its label.
+        open, unless answers about other pairs imply its label. So does an order that
+        nobody gave, where it leads in a circle with answers and other orders.
         """
         queries, names = self.items.queries, self.item_id
         width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)
         check_output_size(queries.n_pairs, BYTES_PER_PAIR + width, remedy=FEWER)
         left, right = enumerate_pairs(queries)
-        return self._decide(left, right, slice(None))
+        made = self._decide(left, right, slice(None))
+        # Answers form no circle, and neither do the ranker's own orders of items that
+        # none is about: where all orders do, those between the two kinds give way.
+        winner, loser = self._orders(made)
+        graph = coo_array(
+            (np.ones(winner.size), (winner, loser)), [queries.n_items] * 2
+        )
+        circle = connected_components(graph, connection="strong")[1]
+        between = (self._people[0] == UNTOLD) & (self._asked[left] | self._asked[right])
+        gone = between & made.decided_order & (circle[left] == circle[right])
+        accepted, disputed = made.accepted & ~gone, self._people[2] | gone
+        return replace(made, accepted=accepted, disputed=disputed)
 
     @property
     def expected_accuracy(self) -> float:
@@ -399,8 +411,7 @@ class Review:
         -------
         intervals : ndarray of shape (n_items, 2), int64
             In the order of the rows of X, 1 = top: by the accepted orders and their
-            consequences. Where they lead back to where they started, those that people
-            gave stand alone. Items that people call the same share both.
+            consequences. Items that people call the same share both.
         """
         return self._bounds[:, :2]
 
@@ -573,24 +584,27 @@ class Review:
     @cached_property
     def _bounds(self) -> IntArray:
         """Best and worst rank and the place of each item, (n_items, 3)."""
-        queries, decisions = self.items.queries, self.decisions
-        left, right, order = decisions.left, decisions.right, decisions.decided_order
+        orders = self._orders(self.decisions)
+        return bounds_of_orders(*orders, self.items.queries.codes, self._gain[0])
+
+    def _orders(self, made: PairDecisions) -> tuple[IntArray, IntArray]:
+        """Return winners and losers of decided orders."""
         # Items that people call the same are over each other: an order with one of them
         # holds for all, and they share their ranks.
         same = self._people[0] == 0
-        ahead = same | (order & (decisions.label > 0))
-        behind = same | (order & (decisions.label < 0))
-        winner = np.concatenate([left[ahead], right[behind]])
-        loser = np.concatenate([right[ahead], left[behind]])
-        # On a circle people's orders stand, which form none, and the model's give way.
-        said = self._people[0] != UNTOLD
-        said = np.concatenate([said[ahead], said[behind]])
-        n_items = queries.n_items
-        graph = coo_array((np.ones(said.size), (winner, loser)), (n_items, n_items))
-        circle = connected_components(graph, connection="strong")[1]
-        kept = said | (circle[winner] != circle[loser])
-        winner, loser = winner[kept], loser[kept]
-        return bounds_of_orders(winner, loser, queries.codes, self._gain[0])
+        ahead = same | (made.decided_order & (made.label > 0))
+        behind = same | (made.decided_order & (made.label < 0))
+        winner = np.concatenate([made.left[ahead], made.right[behind]])
+        return winner, np.concatenate([made.right[ahead], made.left[behind]])
+
+    @cached_property
+    def _asked(self) -> NDArray[Any]:
+        """Items that answers are about, shape (n_items,)."""
+        queries, answers = self.items.queries, self.answers
+        first, asked = queries.offsets[answers.query], np.zeros(queries.n_items, bool)
+        for item in (answers.left, answers.right):
+            asked[queries.order[first + item]] = True
+        return asked
 
     @cached_property
     def _said(self) -> IntArray:
@@ -655,11 +669,8 @@ class Review:
         # imply, is certain, whatever the rule accepts.
         accepted = (by <= region.risk) & ~disputed
         accepted |= (proba.max(axis=1, initial=0.0) >= _CERTAIN) | (told != UNTOLD)
-        asked, first = np.zeros(queries.n_items), queries.offsets[self.answers.query]
-        for item in (self.answers.left, self.answers.right):
-            asked[queries.order[first + item]] = 1
         # Without a question about either item the ranker's own decisions stand.
-        silent = asked[left] + asked[right] == 0
+        silent = ~(self._asked[left] | self._asked[right])
         own = self.calibration.engine.decide(self.region, self.items.value, pairs)
         made = {"label": label, "accepted": accepted, "risk": risk, "proba": proba}
         for name, column in made.items():
@@ -683,7 +694,7 @@ class Review:
         if novel is None:
             return decided
         # Pairs of novel items that no answer is about.
-        accepted = decided.leaving_out(novel & (asked == 0)).accepted
+        accepted = decided.leaving_out(novel & ~self._asked).accepted
         return replace(decided.leaving_out(novel), accepted=accepted)
 
     def _choose(

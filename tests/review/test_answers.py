@@ -145,7 +145,7 @@ def test_answers_about_other_days_alone_are_set_aside(as_date):
     assert message.startswith("4 of 4 answers, about queries or items that are not in")
     assert "name queries '2026-11-25' and items" in message
     assert message.endswith(
-        "No answer is left: if some are about X, write names as X does."
+        "No answer is left: if some are about X, write qid and names as X does."
     )
     assert "None" not in message
 

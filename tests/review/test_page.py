@@ -222,7 +222,8 @@ def test_a_name_in_a_text_of_a_blind_page_is_told(tmp_path):
     told = [*BATTLES["left"][:2], f"I am {name}.", *BATTLES["left"][3:]]
     own = BATTLES | {"left": told}
     with pytest.warns(
-        UserWarning, match=rf"must not name items, got .* {name.split()[-1]} in left_text"
+        UserWarning,
+        match=rf"must not name items, got .* {name.split()[-1]} in left_text",
     ):
         ASKED.to_page(page, shown=own, blind=True)
     # 25 is no name of 2, nor is 2 one in a text of numbers.
