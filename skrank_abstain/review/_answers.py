@@ -49,9 +49,13 @@ _NEEDED = ("left", "right", "label")
 OF_THE_MODEL = ("risk", "accepted", "p_left", "value")
 #: Columns of answers.
 BESIDE = ("reviewer", "time", "probability", "pair_id", "answer_id")
-#: Label of an answer that was taken back on a page.
-TAKEN_BACK = "skip"
 ANSWER_COLUMNS = ("qid", *_NEEDED, *BESIDE, "left_id", "right_id")
+
+
+#: What a spreadsheet takes for the start of a formula; a ' in front prevents it.
+_FORMULA = re.compile("[-=+@\t\r']")
+#: What starts so and is a number all the same; +inf and -1_0 are none.
+_SIGNED = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class Said(str):
@@ -535,6 +539,17 @@ def _labels(column: list[Any], labels: Any, sides: Any) -> tuple[IntArray, BoolA
     remedy = " Drop the rows without an answer, as review.read_answers does."
     _refuse(np.flatnonzero(no_label), "have one label in every row", column, remedy)
     return read_winners(column, labels, sides, "answers")
+
+
+def as_cell(value: Any) -> Any:
+    """Return a value that a spreadsheet does not take for a formula."""
+    taken = isinstance(value, str) and _FORMULA.match(value)
+    return f"'{value}" if taken and not _SIGNED.fullmatch(value) else value
+
+
+def of_cell(value: str) -> str:
+    """Return what ``as_cell`` was given."""
+    return value[1:] if value.startswith("'") and _FORMULA.match(value, 1) else value
 
 
 def text_of(path: str | os.PathLike[str]) -> str:

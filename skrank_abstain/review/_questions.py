@@ -48,10 +48,6 @@ _FORMATS = {".csv": "csv", ".xlsx": "xlsx", ".jsonl": "jsonl", ".json": "label_s
 _WORKBOOKS = (".xlsm", ".xls", ".ods", ".numbers")
 #: What parsers raise where a file is damaged, or something else.
 _DAMAGE = ValueError, TypeError, KeyError, AttributeError, RecursionError, csv.Error
-#: What a spreadsheet takes for the start of a formula; a ' in front prevents it.
-_FORMULA = re.compile("[-=+@\t\r']")
-#: What starts so and is a number all the same; +inf and -1_0 are none.
-_SIGNED = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,7 +152,9 @@ class Questions(PairDecisions):
             )
         tasks = self._tasks(shown)
         columns = [*(tasks[0] if tasks else _TASK), "label", "reviewer"]
-        rows = [[_as_cell(task.get(name, "")) for name in columns] for task in tasks]
+        rows = [
+            [_answers.as_cell(task.get(name, "")) for name in columns] for task in tasks
+        ]
         if format == "xlsx":
             library, file = _answers.openpyxl_for(path), BytesIO()
             book, choice = library.Workbook(), library.worksheet.datavalidation
@@ -367,17 +365,6 @@ def _marks(text: Any) -> set[str] | None:
     return {*re.findall(r"{\w+}", text)} if isinstance(text, str) else None
 
 
-def _as_cell(value: Any) -> Any:
-    """Return a value that a spreadsheet does not take for a formula."""
-    taken = isinstance(value, str) and _FORMULA.match(value)
-    return f"'{value}" if taken and not _SIGNED.fullmatch(value) else value
-
-
-def _of_cell(value: str) -> str:
-    """Return what ``_as_cell`` was given."""
-    return value[1:] if value.startswith("'") and _FORMULA.match(value, 1) else value
-
-
 def _check_blind(tasks: list[dict[str, str]]) -> None:
     """Refuse tasks that show nothing but names, or a column of names.
 
@@ -526,13 +513,13 @@ def read_answers(
         A table for ``ranker.review(answers=...)``: ``qid``, ``left``, ``right``,
         ``label``, ``reviewer``, and ``time``, the ``pair_id`` of a task and the
         ``answer_id`` of a page in the rows that have them; no ``qid`` if no row has
-        one. Tasks that were skipped or have no label are left out. A row without a
+        one. Tasks without a label are left out. A row without a
         reviewer is by the one that its file names; where it names none or several, by
         one who is called as the file, without its ending and a browser's " (1)". Of the
         answers to one question of an opened page the last counts, by one reviewer, in
-        however many files it is saved. One that was taken back has the label "skip",
-        and takes back others with its ``answer_id``, also in a table of two calls that
-        were joined. An empty cell takes back nothing: of a sheet that was changed and
+        however many files it is saved. One that was skipped or taken back has the label
+        "skip", which does not count, and takes back others with its ``answer_id``, also
+        in a table of two calls that were joined. An empty cell takes back nothing: of a sheet that was changed and
         sent again, pass the last version alone. A review or a board that does not know
         the word of a label names its file and row (row 1 is the header).
 
@@ -608,7 +595,7 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     named = any(row.get("qid") not in (None, "") for row in rows)
     kind, first = ("entry", 0) if text.lstrip()[0] in "[{" else ("row", 2)
     for number, row in enumerate(rows, first):
-        if is_blank(row.get("label")) or row["label"] == _answers.TAKEN_BACK:
+        if is_blank(row.get("label")):
             # Columns of a task are about an item, whose feature may say "left".
             beside = {n: v for n, v in row.items() if not str(n).startswith(_SIDES)}
             if moved := [name for name, said in beside.items() if said in _SAID]:
@@ -616,8 +603,7 @@ def _answers_of(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                     f"{os.fspath(path)!r} must have answers in column label, got "
                     f"{row[moved[0]]!r} in {moved[0]!r} of {kind} {number}: rename it."
                 )
-            if row.get("label") != _answers.TAKEN_BACK or not row.get("answer_id"):
-                continue
+            continue
         sides = {s: row.get(f"{s}_id", row.get(s)) for s in ("left", "right")}
         qid = {"qid": row.get("qid")} if named else {}
         label = _answers.Said(row["label"])
@@ -673,7 +659,7 @@ def _rows_of_table(text: str) -> Iterator[Mapping[str, Any]]:
         if len(row) not in (0, len(names)):
             raise csv.Error(f"line {reader.line_num} has another length")
         seen += row[-1:]
-        cells = map(_of_cell, row) if "pair_id" in names else row
+        cells = map(_answers.of_cell, row) if "pair_id" in names else row
         yield dict(zip(names, cells, strict=False))  # a blank one keeps its number
     # Some programs end no last row; what a cut one ends in stands nowhere else.
     cut = not text.endswith(("\n", "\r")) and seen.count(seen[-1]) == 1 if seen else 0
