@@ -151,6 +151,90 @@ def at_random(share: float, **options: Any) -> Callable[[int], tuple[bool, float
     return world
 
 
+def draw_few(
+    rng: np.random.Generator, n_votes: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return both items of each vote, of six, and voters."""
+    items = np.tile(np.arange(6), (n_votes, 1))
+    left, right = rng.permuted(items, axis=1)[:, :2].T
+    return left, right, rng.integers(12, size=n_votes)
+
+
+def alike(kind: str, how: str) -> Callable[[int], tuple[bool, float]]:
+    """Return a world of two categories with the same strengths.
+
+    A world is false if a claim is that they differ: by the boards of both, or by
+    covariates, whose claims are about the shift of an item beside that of the first.
+    """
+
+    def world(seed: int) -> tuple[bool, float]:
+        rng = np.random.default_rng(seed)
+        left, right, voter = draw_few(rng, 3000)
+        code = rng.random(3000) < 0.2
+        truth = np.array([1.5, 0.8, 0.8, 0.8, 0.0, 0.0])
+        taste = rng.normal(scale=0.7 * (kind == "voters"), size=(12, 6))
+        each, row = truth + taste[voter], np.arange(3000)
+        tie = np.where(code, 0.8, 0.2) if kind == "ties" else 0.3
+        gap = each[row, left] - each[row, right] + rng.logistic(size=3000)
+        label = np.select([gap > tie, gap < -tie], ["left", "right"], "tie")
+        votes: Any = {"left": left, "right": right, "label": label}
+        cluster = None
+        if kind == "voters":
+            votes["voter"], cluster = voter, "voter"
+        if how == "covariates":
+            for item in range(1, 6):
+                votes[f"z{item}"] = code * ((left == item) * 1.0 - (right == item))
+            names = [f"z{item}" for item in range(1, 6)]
+            board = Leaderboard(confidence=1 - 0.05 / 5)
+            board = board.fit(votes, covariates=names, cluster=cluster)
+            claims = (board.coef_interval_[:, 0] > 0) | (board.coef_interval_[:, 1] < 0)
+        else:
+            votes["topic"] = np.where(code, "code", "prose")
+            board = Leaderboard(confidence=1 - 0.05 / 6)
+            board = board.fit(votes, by="topic", cluster=cluster)
+            frames = (own.ranking().to_frame() for own in board.boards_.values())
+            one, other = (frame.set_index("item_id").sort_index() for frame in frames)
+            width = np.hypot(one.high - one.score, other.high - other.score)
+            claims = ((one.score - other.score).abs() > width).to_numpy()
+        return bool(claims.any()), 0.0
+
+    return world
+
+
+def left_out(who: str) -> Callable[[int], tuple[bool, float]]:
+    """Return a world of equal items and 12 honest voters with tastes.
+
+    ``who`` is left out: "nobody", "one by lot", or "the worst", whose votes a board of
+    the others finds least likely.
+    """
+
+    def world(seed: int) -> tuple[bool, float]:
+        rng = np.random.default_rng(seed)
+        left, right, voter = draw_few(rng, 1800)
+        taste = rng.normal(scale=0.7, size=(12, 6))
+        votes = {
+            "left": left,
+            "right": right,
+            "label": draw_votes(taste[voter], left, right, rng),
+            "voter": voter,
+        }
+        labels = {-1: "right", 0: "tie", 1: "left"}
+
+        def fit(but: int) -> tuple[Leaderboard, float]:
+            own, rest = (
+                {name: column[rows] for name, column in votes.items()}
+                for rows in (voter == but, voter != but)
+            )
+            board = Leaderboard().fit(rest, cluster="voter", labels=labels)
+            return board, board.score(own) if but >= 0 else 0.0
+
+        tried = {"nobody": [-1], "one by lot": [0], "the worst": range(12)}[who]
+        board, _ = min(map(fit, tried), key=lambda found: found[1])
+        return judged(board, np.zeros(6))
+
+    return world
+
+
 def judged(board: Leaderboard, truth: np.ndarray) -> tuple[bool, float]:
     """Return whether an order is false, and the share decided."""
     decisions = board.decisions
@@ -249,6 +333,20 @@ WORLDS: list[tuple[str, str, Any, float | None]] = [
             None,
         )
         for lapses in (False, True)
+    ),
+    *(
+        (
+            f"equal categories, {kind}, claims by {how}",
+            "6 items",
+            alike(kind, how),
+            None,
+        )
+        for kind in ("equal ties", "ties", "voters")
+        for how in ("boards", "covariates")
+    ),
+    *(
+        (f"12 voters but {who}, equal items", "6 items", left_out(who), None)
+        for who in ("nobody", "one by lot", "the worst")
     ),
 ]
 

@@ -118,8 +118,7 @@ class Evidence(Value):
     def comparisons(self) -> _orders.Comparisons:
         """All pairs of items."""
         left, right = self.pairs
-        pvalues = [test.pvalues(self.control) for test in self.tests]
-        pvalue = np.max(pvalues, axis=0)
+        pvalue = np.max([test.pvalues(self.control) for test in self.tests], axis=0)
         difference = self.theta[left] - self.theta[right]
         sure = pvalue <= self.alpha
         return _orders.Comparisons(left, right, difference, pvalue, sure)
@@ -663,8 +662,7 @@ def _influence(
 
 def _in_turn(influence: FloatArray, lead: float) -> tuple[IntArray, int]:
     """Return the votes for a lead, most influence first, and how many may cost it."""
-    order = np.argsort(-influence, kind="stable")
-    order = order[: int((influence > 0).sum())]
+    order = np.argsort(-influence, kind="stable")[: int((influence > 0).sum())]
     enough = int(np.searchsorted(np.cumsum(influence[order]), lead)) + 1
     return order, min(enough, order.size)
 

@@ -418,8 +418,7 @@ def fit_strengths(counts: Counts, model: VoteModel, prior: float) -> Strengths:
         promise = float(gradient @ step)
         if promise < _SMALL:
             return parts(x + step)
-        value = objective(x)
-        size = 1.0
+        value, size = objective(x), 1.0
         while objective(x + size * step) < value + 1e-4 * size * promise:
             size /= 2
             if size < 1e-9:  # no better in this arithmetic
@@ -449,8 +448,7 @@ def choose_prior(votes: Votes, model: VoteModel) -> float:
         counts, others = count_votes(kept), count_votes(tried)
         for k, prior in enumerate(PRIORS):
             at = fit_strengths(counts, model, prior)
-            eta = eta_of(others, at)
-            total[k] += model.log_likelihood(eta, at.tau, others.weight)
+            total[k] += _objective(others, at, model, 0.0)
     return PRIORS[int(total.argmax())]
 
 

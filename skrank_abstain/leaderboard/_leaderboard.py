@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
+from warnings import catch_warnings
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -242,7 +243,7 @@ class Leaderboard(Saved, BaseEstimator):
         by : str, default=None
             Column with the category of a vote, such as the language of the prompt:
             each gets a board of its own in ``boards_``, without judges. Ages are
-            counted from the newest vote of all.
+            counted from the newest vote of all. Warnings and errors name the category.
 
         Returns
         -------
@@ -269,17 +270,15 @@ class Leaderboard(Saved, BaseEstimator):
                 "cannot be told from the strength of an item that is always there."
             )
         prior = _fit.choose_prior(table, model) if self.prior == "cv" else self.prior
-        lapse, other_lapses = 0.0, np.zeros(0)
+        lapse, others = 0.0, np.zeros(0)
         if self.lapses:
             # A likelihood ratio is about independent votes, looked at once.
             once = cluster is None and self.looks == "once"
             level = 1 - (1 - self.confidence) / 5 if once else 1.0
-            lapse, other_lapses = _fit.choose_lapses(counts, model, prior, level)
+            lapse, others = _fit.choose_lapses(counts, model, prior, level)
         fitted = _fit.fit_strengths(counts, _fit.with_lapses(model, lapse), prior)
         voted = *promise, fitted.theta, table, self.ties, float(prior), fitted
-        evidence = _evidence.VoteEvidence(
-            *voted, lapse=lapse, other_lapses=other_lapses
-        )
+        evidence = _evidence.VoteEvidence(*voted, lapse=lapse, other_lapses=others)
         if judges is not None:
             if self.lapses or covariates:
                 raise ValueError(
@@ -292,15 +291,21 @@ class Leaderboard(Saved, BaseEstimator):
             self.reliance_, self.vote_worth_ = judged.reliance, judged.worth
         self._take(evidence, table.items)
         self._labels = labels
+        self.boards_ = {}
         parts = _votes.split_votes(votes, by, table.weight) if by else {}
-        self.boards_ = {
-            category: clone(self).set_params(half_life=None).fit(part, **options)
-            for category, part in parts.items()
-        }
+        for category, part in parts.items():
+            where, board = f"{by}={category!r}", clone(self).set_params(half_life=None)
+            try:
+                with catch_warnings(action="ignore"):  # the whole table has warned
+                    self.boards_[category] = board.fit(part, **options)
+            except ValueError as error:
+                raise ValueError(f"{where}: {error}") from error
+            for text in notes_on(board._evidence):
+                warn_user(f"{where}: {text}")
         self.covariates_ = tuple(covariates)
         self.coef_ = fitted.beta
         self.tau_ = fitted.tau
-        every = np.append(other_lapses, lapse)
+        every = np.append(others, lapse)
         self.lapse_interval_ = np.array([every.min(), every.max()])
         self.lapse_ = lapse if np.ptp(every) < _fit.LAPSES[-1] else np.nan
         self.prior_ = float(prior)
@@ -363,8 +368,7 @@ class Leaderboard(Saved, BaseEstimator):
         if self.prior != "cv":
             check_positive(self.prior, "prior")
         # Fits of the same votes agree, unless somebody asks for other draws.
-        state = 0 if self.random_state is None else self.random_state
-        random = check_random_state(state)
+        random = check_random_state(self.random_state or 0)
         return confidence, self.control, self.looks, int(random.randint(2**31 - 1))
 
     def _take(self, evidence: _evidence.Evidence, items: NDArray[Any]) -> None:

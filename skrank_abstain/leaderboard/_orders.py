@@ -259,8 +259,7 @@ class Systems:
         self, scores: FloatArray, left: IntArray, right: IntArray, alpha: float
     ) -> None:
         self.scores, self.left, self.right = scores.T, left, right
-        parts = in_parts(np.arange(left.size))
-        found = [self.standardised(rows)[2:] for rows in parts]
+        found = [self.standardised(rows)[2:] for rows in in_parts(np.arange(left.size))]
         self.number, self.mean = np.hstack(found)
         self.mean[2.0 ** (1 - self.number) > alpha] = 0
         self.ratio = np.abs(self.mean) * np.sqrt(self.number)

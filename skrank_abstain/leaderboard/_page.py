@@ -133,8 +133,7 @@ def _notes_on_votes(evidence: VoteEvidence) -> list[str]:
             f"{evidence.lapse:.0%} of the votes or more seem to be random. If it is "
             "more, sure orders may be false: find out who cast them."
         )
-    battles = counts.weight * (counts.left != counts.right)[:, None]
-    right, tie, left = battles.T
+    right, tie, left = (counts.weight * (counts.left != counts.right)[:, None]).T
     texts = []
     for what, of_left, of_right in ("won", right, left), ("lost", left, right):
         others = np.bincount(counts.left, of_left + tie, counts.n_items)

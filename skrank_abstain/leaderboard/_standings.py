@@ -137,13 +137,12 @@ class ItemDecisions(PairDecisions):
         if self.more is None:
             return super().__repr__()
         left, right = np.asarray(self.left_id), np.asarray(self.right_id)
-        far = "more than 99 times as many"
         head = f"ItemDecisions(n_pairs={len(self)}): how many more decide an order "
         lines = [f"{head}with probability 1/2"]
         order = np.where(self.label < 0, (right, left), (left, right)).T
         what = [*(f"{one} over {other}" for one, other in order), "first place"]
         for name, more in zip(what, [*self.more, self.first], strict=True):
-            number = f"{more:,.0f}" if more < np.inf else far
+            number = f"{more:,.0f}" if more < np.inf else "more than 99 times as many"
             lines.append(f"  {name}: {number if more else 'sure'}")
         return "\n".join(lines)
 
@@ -161,9 +160,8 @@ class ItemDecisions(PairDecisions):
 
 def named(standings: Standings) -> list[str]:
     """Return the names of the items, and which ones are provisional."""
-    marks = np.where(standings.provisional, " (provisional)", "")
-    marked = zip(standings.item_id, marks, strict=True)
-    return [f"{name}{mark}" for name, mark in marked]
+    late = zip(standings.item_id, standings.provisional.tolist(), strict=True)
+    return [f"{name}{' (provisional)' * mark}" for name, mark in late]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -420,9 +420,8 @@ def _metric(name: Any, column: NDArray[Any]) -> FloatArray:
     """Return the metric of a system on each query; NaN where it has none."""
     missing = np.array([is_missing(value) for value in column.tolist()])
     values = np.full(column.size, np.nan)
-    name = f"frame[{name!r}]"
     values[~missing] = check_finite(
-        column[~missing], name, ("n_queries",), remedy=_WIDE
+        column[~missing], f"frame[{name!r}]", ("n_queries",), remedy=_WIDE
     )
     return values
 

@@ -260,8 +260,9 @@ class Monitor:
         rise that led to the alarm.
         """
         n, *levels = self.since
-        rest = self.counts @ np.arange(_N_LEVELS) - levels
-        before = rest / (self.counts[0].sum() - n)
+        before = (self.counts @ np.arange(_N_LEVELS) - levels) / (
+            self.counts[0].sum() - n
+        )
         after = np.array(levels) / n if n else np.full(2, np.nan)
         units = np.array([1.0, self.highest]) / (_N_LEVELS - 1)
         pairs = np.stack([before, after], axis=1) * units[:, None]
@@ -317,21 +318,23 @@ class Monitor:
         Warns
         -----
         UserWarning
-            If this monitor was updated before with another day, which is lost; if
-            two of the three queries that are kept of an earlier day come again; or if
-            no query has a pair: then the same monitor is returned.
+            If this monitor was updated before with another day, which is lost; if most
+            queries of this day come more than once, or two of the three that are kept
+            of an earlier day come again; or if no query has a pair: then the same
+            monitor is returned.
         """
         self._check(ranker)
         _check_day(day, self.days)
         items = ranker._scored(X, qid)
-        new = _hashes_of_queries(items)
+        new, within = _hashes_of_queries(items)
         again = {old: np.isin(known, new).mean() for old, known in self.marks.items()}
-        old = max(again, key=again.__getitem__, default="")
-        if again.get(old, 0) > 0.5:
+        again[day] = within
+        old = max(again, key=again.__getitem__)
+        if again[old] > 0.5:
             warn_user(
                 f"Most queries of {old!r} come again in {day!r}: each must come once, "
                 "or the alarm may be false. Keep the monitor from before, and update "
-                "it with new queries alone."
+                "it with new queries, each once."
             )
         levels = _levels(ranker, replace(items, y=np.zeros(items.value.size)))
         if not len(levels):
@@ -541,9 +544,10 @@ class Monitor:
         """
         plain = dict(state) if isinstance(state, Mapping) else {}
         found = plain.pop("version", "unknown")
+        wrong = plain.keys() ^ {each.name for each in fields(cls)}
         try:
-            if found != _VERSION or plain.keys() != {each.name for each in fields(cls)}:
-                raise KeyError("no default stands in")
+            if found != _VERSION or wrong:
+                raise KeyError(f"{listed(sorted(wrong))} missing or unknown")
             read = {
                 "counts": np.array(plain["counts"], dtype=np.int64),
                 "logs": np.array(plain["logs"], dtype=np.float64),
@@ -555,7 +559,7 @@ class Monitor:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"state must be what to_dict of a Monitor of version {_VERSION} gave, "
-                f"got version {found} and {listed(plain)}: pass json.loads(text), or "
+                f"got version {found}, {error.args[0]}: pass json.loads(text), or "
                 "begin anew with Monitor.of(ranker)."
             ) from error
         return cls(**{**plain, **read})
@@ -582,9 +586,10 @@ class Monitor:
 
 def _check_day(day: Any, known: Collection[str]) -> None:
     if not isinstance(day, str) or day in known:
+        remedy = f"{len(known)} days are known. Give later queries a name of their own"
+        remedy = remedy if isinstance(day, str) else "pass day=str(day)"
         raise ValueError(
-            f"day must be a text that names a new day, got {day!r}: {len(known)} days "
-            "are known. Give a day's later queries a name of their own."
+            f"day must be a text that names a new day, got {day!r}: {remedy}."
         )
 
 
@@ -614,17 +619,21 @@ def _levels(ranker: Any, items: Scores) -> IntArray:
     return np.rint(shares.clip(0, 1) * (_N_LEVELS - 1)).astype(np.int64)
 
 
-def _hashes_of_queries(items: Scores) -> Any:
-    """Return the ascending hashes of the queries; none if they look too much alike.
+def _hashes_of_queries(items: Scores) -> tuple[Any, float]:
+    """Return the ascending hashes of the queries, and the share that is not alone.
 
-    Values are rounded, since a model may score a row differently in another batch.
+    No hashes, and a share of 0, if queries look too much alike. Values are rounded,
+    since a model may score a row differently in another batch.
     """
     queries = items.queries
     hashes: Any = hash_rows(items.value[queries.order, None].astype(np.float32))
     sums = np.add.reduceat(hashes, queries.offsets[:-1]) if hashes.size else hashes
     # Half the bits will do, in half the digits.
-    found = np.unique(sums >> np.uint64(32))
-    return found if found.size >= 0.95 * sums.size else found[:0]
+    found, first, n = np.unique(sums >> np.uint64(32), True, return_counts=True)
+    # Few values make queries equal by chance: they are then in other queries, too.
+    own = np.unique(hashes).size > 10 + queries.sizes[first].sum() / 2
+    again = float(n[n > 1].sum() / max(sums.size, 1))
+    return (found if own or again <= 0.1 else found[:0]), again * own
 
 
 def _enough_draws(tied: FloatArray) -> int:
@@ -752,8 +761,7 @@ class MonitorDisplay(Display):
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         day = np.arange(1, len(self.days) + 1)
-        audited = (self.evidence[:, 1] > 1).any()
-        kinds = self.ends if audited else self.ends[:1]
+        kinds = self.ends[: 1 + (self.evidence[:, 1] > 1).any()]
         self.lines_ = [
             draw_curve(self.ax_, day, self.evidence[:, k], {"label": kind}, kwargs)
             for k, kind in enumerate(kinds)

@@ -283,6 +283,24 @@ def test_categories_have_boards_of_their_own():
     assert list(arena.boards_) == list(board.boards_)
 
 
+def test_what_is_said_about_a_category_names_it():
+    votes = drawn(np.array([1.0, 0.5, 0]), n_votes=900)
+    kind, voter = np.arange(900) % 100, np.arange(900) % 90
+    votes["kind"] = np.where(kind == 0, "rare", "usual")
+    votes["voter"] = np.where(kind == 0, voter % 20, voter)
+    rule = "^kind='rare': 2 clusters decide no order"
+    with pytest.warns(UserWarning, match=rule) as said:
+        Leaderboard().fit(votes, by="kind", cluster="voter")
+    assert len(said) == 1
+    # What holds for the whole table is said once, of the whole.
+    with pytest.warns(UserWarning, match="^votes name 90 voters of 900") as said:
+        Leaderboard().fit(votes, by="kind")
+    assert len(said) == 1
+    votes["voter"] = np.where(kind == 0, 0, voter)
+    with pytest.raises(ValueError, match=r"^kind='rare': cluster must name a column"):
+        Leaderboard().fit(votes, by="kind", cluster="voter")
+
+
 def test_any_look_decides_no_more_than_one_look():
     votes = drawn(np.linspace(0, 2, 10), n_votes=2000)
     votes["block"] = np.arange(2000) % 50

@@ -178,6 +178,36 @@ def test_few_equal_voters_decide_no_fewer_orders_than_before():
     assert decided > 0.15
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("taste", "cluster"), [(0.0, None), (0.7, "who")])
+def test_equal_categories_are_seldom_said_to_differ(taste, cluster):
+    pytest.importorskip("pandas")
+    truth, items = (
+        np.array([1.5, 0.8, 0.8, 0.8, 0, 0]),
+        np.tile(np.arange(6), (3000, 1)),
+    )
+
+    def drawn():
+        for seed in range(N_BOARDS):
+            rng = np.random.default_rng(seed)
+            left, right = rng.permuted(items, axis=1)[:, :2].T
+            rows, who = np.arange(3000), rng.integers(12, size=3000)
+            each = truth + rng.normal(scale=taste, size=(12, 6))[who]
+            topic = np.where(rng.random(3000) < 0.2, "code", "prose")
+            tie = np.where(topic == "code", 0.8, 0.2)  # more ties in one
+            gap = each[rows, left] - each[rows, right] + rng.logistic(size=3000)
+            label = np.select([gap > tie, gap < -tie], [1, -1], 0)
+            votes = {"left": left, "right": right, "label": label, "topic": topic}
+            board = Leaderboard(confidence=1 - 0.05 / 6)
+            board.fit(votes | {"who": who}, by="topic", cluster=cluster)
+            frames = (own.ranking().to_frame() for own in board.boards_.values())
+            one, other = (frame.set_index("item_id").sort_index() for frame in frames)
+            width = np.hypot(one["high"] - one["score"], other["high"] - other["score"])
+            yield ((one["score"] - other["score"]).abs() > width).any()
+
+    assert is_rare(drawn())
+
+
 SYSTEMS = {
     "normal": lambda rng, shape: rng.normal(size=shape),
     "skewed": lambda rng, shape: rng.exponential(size=shape),

@@ -112,7 +112,8 @@ def test_the_same_day_is_refused():
     monitor = replace(START).update(RANKER, X, qid=qid, day="monday")
     with pytest.raises(ValueError, match=r"names a new day, got 'monday'"):
         monitor.update(RANKER, X, qid=qid, day="monday")
-    with pytest.raises(ValueError, match=r"must be a text that names a new day, got 3"):
+    rule = r"day must be a text that names a new day, got 3: pass day=str\(day\)\."
+    with pytest.raises(ValueError, match=rule):
         monitor.update(RANKER, X, qid=qid, day=3)
 
 
@@ -159,6 +160,24 @@ def test_queries_of_a_day_that_come_again_are_noticed(n_again, warns, n_between)
             assert "queries of 'monday' come again in 'tuesday'" in again[0]
 
 
+@pytest.mark.parametrize("n_copies", [2, 5])
+def test_queries_that_come_again_on_their_day_are_noticed(n_copies):
+    X, _, qid = world(20, 1)
+    copies = [f"{copy} {query}" for copy in range(n_copies) for query in qid]
+    with pytest.warns(UserWarning, match="queries of 'monday' come again in 'monday'"):
+        monitor = replace(START).update(
+            RANKER, np.tile(X, (n_copies, 1)), qid=copies, day="monday"
+        )
+    with pytest.warns(UserWarning, match="queries of 'monday' come again in 'tuesday'"):
+        monitor.update(RANKER, X, qid=qid, day="tuesday")
+
+
+def test_a_few_queries_that_come_again_on_their_day_are_passed_over():
+    X, _, qid = world(20, 1)
+    X, qid = np.concatenate([X, X[qid < 5]]), [*qid, *(qid[qid < 5] + 20)]
+    assert replace(START).update(RANKER, X, qid=qid, day="monday").n_seen == 25
+
+
 def test_queries_that_look_alike_are_not_said_to_come_again():
     # Two items with one of two values each: three queries in all.
     qid = np.repeat(np.arange(50), 2)
@@ -166,7 +185,8 @@ def test_queries_that_look_alike_are_not_said_to_come_again():
     for day in range(3):
         X = np.random.default_rng(day).integers(0, 2, (100, 1)).astype(float)
         monitor = monitor.update(RANKER, X, qid=qid, day=f"{day}")
-    assert monitor.n_seen == 150
+        few = replace(START).update(RANKER, X[:6], qid=qid[:6], day="few")
+    assert (monitor.n_seen, few.n_seen) == (150, 3)
 
 
 def test_the_state_is_json_and_small():
@@ -401,6 +421,8 @@ def test_states_and_pickles_of_another_version_say_so():
     for old in ({**state, "version": 0}, {k: state[k] for k in state if k != "bets"}):
         with pytest.raises(ValueError, match=r"version 4 gave, got version"):
             Monitor.from_dict(old)
+    with pytest.raises(ValueError, match=r"got version 4, \['bets'\] missing"):
+        Monitor.from_dict(old)
     # The text of a state, fields of another kind, and bets of fewer numbers.
     for other in (
         json.dumps(state),
