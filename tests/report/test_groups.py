@@ -277,13 +277,15 @@ def test_a_group_whose_own_pairs_are_more_often_wrong_is_seen(ranker):
     assert page.count(sentence(*two, where, gap)) == 2
 
 
+SITES = np.array(["A", "B"])
+
+
 def test_a_gap_of_small_groups_is_possible_and_that_of_the_others_known(ranker):
     X, qid = NEW.data, NEW.qid
     several = np.unique(qid)[np.unique(qid, return_counts=True)[1] > 4]
 
     def gap_of(others, rows=slice(None)):
-        site = np.where(np.isin(qid, several[:others]), "few", "AB"[0])
-        site = np.where(qid % 2 == 0, np.where(site == "A", "B", site), site)[rows]
+        site = np.where(np.isin(qid, several[:others]), "few", SITES[qid % 2])[rows]
         page = ranker.report(X[rows], qid=qid[rows] + 100, groups=site)
         lines = page.splitlines()
         [gap] = [line.split(" | ")[5] for line in lines if line[:9] == "| largest"]
