@@ -144,7 +144,8 @@ def paired_ratio_test(
     ----------
     a, b : PairTotals
         What ``evaluate`` of the two rankers returned for the same rows; or any objects
-        with ``qid`` and the two arrays by name, each of shape (n_queries,).
+        with ``qid`` and the two arrays by name, each of shape (n_queries,). What has
+        one ``qid``, as under several seeds, is added up: one query.
     part, whole : str, default="discordant" and "unlike"
         Names of the two totals whose ratio is compared; by default the share of wrong
         orders of decided pairs that differ. ``"correct"`` and ``"accepted"``: the
@@ -216,7 +217,10 @@ def paired_ratio_test(
             "decides less has fewer errors for that reason alone. metrics.compare "
             "compares at equal coverage."
         )
-    columns = [getattr(each, name) for each in (a, b) for name in (part, whole)]
+    number: dict[Any, int] = {}
+    query = np.array([number.setdefault(q, len(number)) for q in a.qid], np.int64)
+    named = product((a, b), (part, whole))
+    columns = [np.bincount(query, getattr(each, name)) for each, name in named]
     return ratio_difference(*columns, confidence=confidence)
 
 

@@ -283,7 +283,8 @@ class RiskCoverageDisplay(_display.Display):
         drawn = f"{kind} ({self.loss})" if kind == "risk" else kind
         # The mean of the first few pairs jumps, and would stretch the axis.
         seen = self.coverage >= _GRID[0]
-        curve = self.coverage[seen], self._values(kind)[seen]
+        values: Any = self.selective_risk if kind == "risk" else getattr(self, kind)
+        curve = self.coverage[seen], values[seen]
         self.line_ = _display.draw_curve(self.ax_, *curve, style, kwargs, drawn)
         if facts and kind != "risk":
             self.line_.fact = facts[0]
@@ -291,7 +292,7 @@ class RiskCoverageDisplay(_display.Display):
         if self.band is not None and kind == "risk":
             style = {"color": self.line_.get_color(), "alpha": 0.18, "linewidth": 0}
             self.band_ = self.ax_.fill_between(*self.band.T, **style)
-        self.reference_ = self._draw_references(kind) if reference else []
+        self.reference_ = self._draw_references(kind, values) if reference else []
         self.ax_.set(
             xlabel="coverage (share of pairs accepted)",
             # The legend has the numbers of a matrix.
@@ -299,12 +300,9 @@ class RiskCoverageDisplay(_display.Display):
             xlim=(0, 1),
         )
 
-    def _values(self, kind: str) -> Any:
-        return self.selective_risk if kind == "risk" else getattr(self, kind)
-
-    def _draw_references(self, kind: str) -> list[Any]:
+    def _draw_references(self, kind: str, values: FloatArray) -> list[Any]:
         # Abstaining at random leaves the expected value as it is.
-        random = np.repeat(self._values(kind)[-1], 2)
+        random = np.repeat(values[-1], 2)
         lines = [_display.draw_reference(self.ax_, [0, 1], random, "random abstention")]
         if self.mistake_cost is None or kind != "risk":
             return lines
@@ -543,10 +541,8 @@ class ReviewCurveDisplay(_display.Display):
         self.line_ = _display.draw_curve(self.ax_, *curve, style, kwargs, self.metric)
         self.expected_ = None
         if self.expected is not None:
-            colour = self.line_.get_color()
-            (self.expected_,) = self.ax_.plot(
-                self.share, self.expected, color=colour, linestyle=":", linewidth=1.2
-            )
+            look: Any = {"color": self.line_.get_color(), "ls": ":", "lw": 1.2}
+            (self.expected_,) = self.ax_.plot(self.share, self.expected, **look)
             # The legend names all dotted lines once.
             _display.draw_reference(self.ax_, [], [], "as the review expects")
         self.ax_.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))

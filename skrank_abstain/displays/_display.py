@@ -74,13 +74,13 @@ def draw_curve(
     return line
 
 
-def draw_intervals(line: Any, interval: FloatArray, capsize: float) -> Any:
+def draw_intervals(line: Any, interval: FloatArray) -> Any:
     """Draw an interval, (n_points, 2), at each point of a line, in its colour."""
     x, y = line.get_data()
     # Lengths down and up, as matplotlib takes them.
     lengths, colour = np.abs(interval.T - y), line.get_color()
     return line.axes.errorbar(
-        x, y, yerr=lengths, fmt="none", ecolor=colour, elinewidth=1, capsize=capsize
+        x, y, yerr=lengths, fmt="none", ecolor=colour, elinewidth=1, capsize=2
     )
 
 
@@ -185,11 +185,11 @@ class Display(Table):
     def _columns(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of the display as columns, with the rows of the first.
 
-        An array with rows of its own, such as a band, stays an attribute alone.
+        An array with rows of its own stays an attribute alone; so does a band.
         """
         this: Any = self  # each display is a dataclass
         columns: dict[str, NDArray[Any]] = {}
-        for name in (field.name for field in fields(this)):
+        for name in (field.name for field in fields(this) if field.name != "band"):
             values = getattr(self, name)
             if isinstance(values, Table):
                 columns |= values._columns()
@@ -251,6 +251,11 @@ class Display(Table):
             own = {"color": PALETTE[k], "marker": MARKERS[k], "label": label}
             lines.append(draw_curve(self.ax_, x[k], y[k], {**shared, **own}, chosen))
         return lines
+
+    def _draw_diagonal(self, label: str) -> Any:
+        """Draw a reference from 0 to 1, with room for markers at its ends."""
+        self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        return draw_reference(self.ax_, [0, 1], [0, 1], label)
 
     def _height(self) -> float:
         """Return the height of a new figure in inches."""

@@ -289,13 +289,9 @@ class RankIntervalDisplay(_display.Display):
             return [points]
         drawn = []
         for k, grade in enumerate(grades):
-            place, label = row[relevance == grade], f"relevance {grade:g}"
-            style = {
-                "color": _display.PALETTE[k],
-                "marker": _display.MARKERS[k],
-                "label": label,
-            }
-            drawn.append(self.ax_.scatter(place, place, zorder=3, **style))
+            place, look = row[relevance == grade], {"marker": _display.MARKERS[k]}
+            look |= {"color": _display.PALETTE[k], "label": f"relevance {grade:g}"}
+            drawn.append(self.ax_.scatter(place, place, zorder=3, **look))
         return drawn
 
     def _label_axes(self) -> None:

@@ -217,19 +217,13 @@ class CoverageDisplay(_display.Display):
         self.line_ = _display.draw_curve(self.ax_, *curve, style, kwargs)
         self.errorbar_ = None
         if self.interval is not None:
-            self.errorbar_ = _display.draw_intervals(
-                self.line_, self.interval, capsize=3
-            )
-        self.diagonal_ = _display.draw_reference(
-            self.ax_, [0, 1], [0, 1], "as asked for"
-        )
+            self.errorbar_ = _display.draw_intervals(self.line_, self.interval)
+        self.diagonal_ = self._draw_diagonal("as asked for")
         for each in (self.by_group or {}).values():
             each.plot(self.ax_)
         self.ax_.set(
             xlabel="target coverage\n(share of pairs asked for)",
             ylabel="coverage\n(share of pairs accepted)",
-            xlim=(-0.02, 1.02),
-            ylim=(-0.02, 1.02),
         )
 
 
@@ -601,17 +595,13 @@ class PairReliabilityDisplay(_display.Display):
         self.errorbars_ = []
         if self.interval is not None:
             self.errorbars_ = [
-                _display.draw_intervals(line, interval, capsize=2)
+                _display.draw_intervals(line, interval)
                 for line, interval in zip(self.lines_, self.interval, strict=True)
             ]
-        self.diagonal_ = _display.draw_reference(
-            self.ax_, [0, 1], [0, 1], "as predicted"
-        )
+        self.diagonal_ = self._draw_diagonal("as predicted")
         self.ax_.set(
             xlabel="predicted probability\n(mean of a bin of pairs)",
             ylabel="observed frequency\n(share of these pairs)",
-            xlim=(-0.02, 1.02),
-            ylim=(-0.02, 1.02),
         )
 
 

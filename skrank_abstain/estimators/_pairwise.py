@@ -528,7 +528,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         gaps, truth, queries = self._gaps(X, y, qid, labelled=labelled)
         label = truth if labelled else None
         hashes = self._hashes(X)
-        rows = intake.describe_rows(self, hashes, queries.codes, label, unit="pair")
+        rows = intake.describe_rows(self, hashes, queries, label, unit="pair")
         counted = f"{gaps.n_pairs} pairs of {gaps.n_queries} queries"
         if qid is None:
             counted = (

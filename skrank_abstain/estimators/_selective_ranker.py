@@ -271,7 +271,7 @@ class PairDecider(_bases.ModelWrapper):
         Warns
         -----
         UserWarning
-            If items have the features of items that ``fit`` got.
+            If items have the features, or queries the ids, of those that ``fit`` got.
 
         Notes
         -----
@@ -857,8 +857,9 @@ feature_names_in_
         Warns
         -----
         UserWarning
-            If items have the features of items that ``fit`` got, or if parameters of
-            the rule were set after ``fit``: the page is about those that ``fit`` used.
+            If items have the features, or queries the ids, of those that ``fit`` got,
+            or if parameters of the rule were set after ``fit``: the page is about those
+            that ``fit`` used.
 
         Notes
         -----
@@ -891,7 +892,7 @@ feature_names_in_
         items = replace(scored, y=known).ascending
         features = _bases.model_columns(self, X)
         hashes = intake.hash_rows(features)
-        rows = intake.describe_rows(self, hashes, queries.codes, relevance)
+        rows = intake.describe_rows(self, hashes, queries, relevance)
         kinds = intake.groups_of_queries(groups, queries, vary=True)
         ends = section_of_ends(features, items, relevance)
         facts = self._facts()

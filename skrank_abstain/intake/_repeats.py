@@ -95,7 +95,7 @@ class AboutRows(NamedTuple):
     compared : bool
         Whether the rows were compared with those of ``fit``.
     seen : str, default=""
-        How many of them are as rows that ``fit`` got, if many are.
+        How many of them, or of their queries, are as those that ``fit`` got, if many.
     """
 
     lines: list[str]
@@ -276,14 +276,14 @@ def warn_of_seen(
     hash_all: Callable[[], BitArray | None],
     queries: Queries | None = None,
     unit: str = "item",
-) -> None:
-    """Warn if rows, or other rows of the same queries, are measured that ``fit`` got.
+) -> str:
+    """Warn, and say it, if rows or other rows of their queries are as those of ``fit``.
 
     Silent about rows where a search asks, which may score its training rows.
     """
     found: HashedRows | None = ranker._fit_rows
     if found is None or not found.comparable:
-        return
+        return ""
     user_measures, n_cut, n_queries = user_asks(), 0, 0
     if queries is not None and queries.n_queries and found.queries.size:
         ids, n_queries = queries.values, queries.n_queries
@@ -294,17 +294,17 @@ def warn_of_seen(
     cut = _is_many(n_cut, n_queries, _FEWEST_QUERIES)
     hashes = hash_all() if user_measures or cut else None
     if hashes is None:
-        return
+        return ""
     n_rows, n_seen = len(hashes), found.count_in(_one_per_row(hashes))
-    if user_measures:
-        warn_of_count(n_seen, n_rows, unit)
+    seen = warn_of_count(n_seen, n_rows, unit) if user_measures else ""
     if cut and not _is_many(n_seen, n_rows, _FEWEST_ITEMS):
+        seen = f"{n_cut} of {n_queries} queries have the ids of queries that fit got"
         warn_user(
-            f"{n_cut} of {n_queries} queries have the ids of queries that fit got, "
-            "with other items: if a split by rows has cut them in two, what is "
-            "measured is too good for new queries. Split by query: GroupKFold or "
+            f"{seen}, with other items: if a split by rows has cut them in two, what "
+            "is measured is too good for new queries. Split by query: GroupKFold or "
             "GroupShuffleSplit, with the ids as groups."
         )
+    return seen
 
 
 def count_seen(found: HashedRows | None, X: Any) -> int:
@@ -330,12 +330,12 @@ def warn_of_count(n_seen: int, n_rows: int, unit: str = "item") -> str:
 def describe_rows(
     ranker: Any,
     hashes: BitArray | None,
-    codes: IntArray,
+    queries: Queries,
     labels: Any = None,
     *,
     unit: str = "item",
 ) -> AboutRows:
-    """Return what a report says about its rows; warn if ``fit`` saw many of them.
+    """Return what a report says about its rows; warn as `warn_of_seen`.
 
     Parameters
     ----------
@@ -343,14 +343,14 @@ def describe_rows(
         Fitted; nothing is compared if its ``_fit_rows`` is None.
     hashes : ndarray of shape (n_rows,) or (n_pairs, 2), uint64, or None
         Of the rows of the report, as in `find_repeats`.
-    codes : ndarray of shape (n_rows,), int64
-        Number of the query of each row.
+    queries : Queries
+        Of the rows.
     labels : ndarray of shape (n_rows,) or (n_rows, n_labels), default=None
     unit : str, default="item"
         What a row is.
     """
     found: HashedRows | None = ranker._fit_rows
-    columns = [codes] if labels is None else [codes, labels]
+    columns = [queries.codes] if labels is None else [queries.codes, labels]
     lines = [f"fingerprint of these data: {fingerprint(hashes, *columns) or 'none'}"]
     if found is None:
         return AboutRows(lines, False)
@@ -362,10 +362,10 @@ def describe_rows(
         )
         return AboutRows(lines, True)
     n_seen = found.count_in(_one_per_row(hashes))
-    seen = warn_of_count(n_seen, codes.size, unit)
+    seen = warn_of_seen(ranker, lambda: hashes, queries, unit)
     parts = "training and calibration data" if found.trained else "calibration data"
     about = "" if found.complete else "about "
-    seen_of = f"{about}{n_seen} of {codes.size}"
+    seen_of = f"{about}{n_seen} of {len(hashes)}"
     lines.append(f"{unit}s with features that fit had in its {parts}: {seen_of}")
     if found.trained:
         lines.append(

@@ -99,7 +99,8 @@ def compare(
     ----------
     a, b : object
         Fitted selective rankers, or Pipelines or searches that end in one; or the
-        `PairDecisions` of the two about the same pairs.
+        `PairDecisions` of the two about the same pairs, as where they were fitted on
+        other columns; ``item_id`` of both are held against each other.
     X : array-like, sparse matrix or frame of shape (n_items, n_features), default=None
         Items that neither trained nor calibrated them; not needed for decisions.
     y : array-like of shape (n_items,)
@@ -180,7 +181,8 @@ default=None
             f"{' and '.join(losses) or None}: pass loss= to measure both by the same."
         )
     (costs,) = losses.values()
-    names = ("left", "right", "qid")
+    named = first.left_id is not None and second.left_id is not None
+    names = ["left", "right", "qid", *["left_id", "right_id"] * named]
     if not all(np.array_equal(getattr(first, n), getattr(second, n)) for n in names):
         raise ValueError(
             "b must decide the same pairs as a, in the same order, got others: call "

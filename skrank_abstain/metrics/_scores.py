@@ -587,12 +587,10 @@ class Averaging:
         if by_query and ratios.size:
             return self._mean(ratios, limits)
         value = float(ratios.mean()) if ratios.size else undefined(name)
-        if self.interval is None:
-            return value
         # Queries without weight would add degrees of freedom.
         present = _add_up(weight, codes) > 0
         parts, wholes = (_add_up(column, codes)[present] for column in (part, whole))
-        return Estimate(value, *self._bounds(parts, wholes, limits))
+        return self._estimate(value, parts, wholes, limits)
 
     def area(
         self,
@@ -641,22 +639,22 @@ class Averaging:
 
     def _mean(self, values: FloatArray, limits: tuple[float, float]) -> MetricValue:
         # A mean is a ratio of sums, too: the values over their number.
-        value = float(values.mean())
-        if self.interval is None:
-            return value
-        return Estimate(value, *self._bounds(values, np.ones(values.size), limits))
+        return self._estimate(values.mean(), values, np.ones(values.size), limits)
 
-    def _bounds(
-        self, part: FloatArray, whole: FloatArray, limits: tuple[float, float]
-    ) -> tuple[Any, Any]:
+    def _estimate(
+        self, value: Any, part: FloatArray, whole: FloatArray, limits: Any
+    ) -> MetricValue:
+        if self.interval is None:
+            return float(value)
         if self.interval == "delta":
             confidence = self.options["confidence"]
             # Symmetric about the ratio, which may be near a limit.
             low, high = ratio_interval(part, whole, confidence=confidence)
-            return max(low, limits[0]), min(high, limits[1])
-        return cluster_bootstrap(
+            return Estimate(float(value), max(low, limits[0]), min(high, limits[1]))
+        ends = cluster_bootstrap(
             lambda times: times @ part / (times @ whole), part.size, **self.options
         )
+        return Estimate(float(value), *ends)
 
 
 def check_average(

@@ -633,7 +633,7 @@ default="misranking"
         shape = X.shape[0], self.n_labels_
         labels = None if y is None else self._relevance(y, shape)
         hashes = intake.hash_rows(X)
-        rows = intake.describe_rows(self, hashes, samples.codes, labels, unit="sample")
+        rows = intake.describe_rows(self, hashes, samples, labels, unit="sample")
         kinds = intake.groups_of_queries(groups, samples)
         # Without labels all pairs count as tied; the page then shows no such number.
         known = np.zeros(items.qid.size) if y is None else items.y

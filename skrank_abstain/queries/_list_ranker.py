@@ -314,7 +314,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
     def _about_rows(self, items: Scores) -> intake.AboutRows:
         """Return what a report says of its rows; warn of changed parameters."""
         hashes = intake.hash_rows(items.X)
-        rows = intake.describe_rows(self, hashes, items.queries.codes, items.y)
+        rows = intake.describe_rows(self, hashes, items.queries, items.y)
         changed = [
             f"{name}={shown(getattr(self, name))} after {shown(then)}"
             for name, then in self._parameters.items()

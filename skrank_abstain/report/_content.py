@@ -42,14 +42,18 @@ _BROKEN = "WHAT WAS PROMISED DOES NOT HOLD"
 _ROUNDING = 1e-9
 #: What the section of warnings is about, where it has none.
 _CHECKED = (
-    "items that fit got; parameters set after fit; doubts of fit; bounds tested; "
-    "the coverage against that of the calibration, unless all pairs are decided; "
+    "items that fit got; ids of queries of items that fit got, unless they are "
+    "consecutive numbers; parameters set after fit; doubts of fit; bounds tested; the "
+    "coverage against that of the calibration (if that is 1, the share of low risks); "
     "called ties; the number of queries"
 )
 _CHECKED_LABELS = (
-    "; a coin; the bound, if there is one, also by group; if groups were given, wrong "
-    "orders of each against the others, where these have a quarter of the queries, or "
-    "of two groups of items"
+    "; a coin; the bound, if there is one, also by group; if groups were given, "
+    "whether one of queries has more wrong orders than all others together, or one of "
+    "items more among its own pairs than another among its own (the one with fewer in "
+    "a quarter of the queries), and whether the better items of one are put below "
+    "another's more often than the reverse. Other differences in the tables of groups, "
+    "as of coverage or between two sites, were not checked"
 )
 #: Features whose means differ most, in the table of the first and the last items.
 _N_FEATURES = 8
@@ -158,7 +162,7 @@ def _warnings(data: ReportData) -> list[str]:
         what, some = f"{what} that differ", totals.pairs - totals.tied
     warnings += warn_of_few(int((some > 0).sum()), what)
     n_calibrated = data.ranker.calibration.items.n_queries
-    if getattr(data.items, "n_queries", 0) == 1 < n_calibrated:
+    if totals.qid[:1].tolist() == [None] and n_calibrated > 1:
         warnings.append(
             "all items were taken for one query; the ranker was calibrated on "
             f"{n_calibrated}: if these are several, pass qid"
@@ -170,7 +174,7 @@ def warnings_of_groups(data: ReportData) -> list[str]:
     """Return a warning for each group on which wrong orders fall more often."""
     found = []
     for here, there, *two in data.compared:
-        gap, low, high = (100 * each for each in data.unequal("discordance", *two))
+        gap, low, high = (100 * each for each in data.gap("discordance", two))
         if not low > 0:
             continue
         most, least, more, less = (
@@ -182,8 +186,8 @@ def warnings_of_groups(data: ReportData) -> list[str]:
             "WRONG ORDERS FALL MORE ON ONE GROUP: of the decided pairs that differ, "
             f"{most} are in the wrong order {here}, and {least} {there}, "
             f"{ALIKE['queries']} ({more} and {less}, {ALIKE['pairs']}). The difference "
-            f"is {gap:.3g} points (99 % interval {low:.3g} to {min(high, 100):.3g}). "
-            "Look at the pairs: they may be closer there"
+            f"is {gap:.3g} points (99 % interval {low:.3g} to {high:.3g}). Look "
+            "at the pairs: they may be closer there"
         )
     return found
 
@@ -214,12 +218,12 @@ def _exceptions(data: ReportData) -> list[str]:
             "THE MODEL SEEMS TO HAVE BEEN TRAINED ON ROWS THAT CALIBRATED IT (see "
             "Warnings). What is promised need not hold for new queries"
         )
-    (low, high), coverage = data.expected_coverage, data.totals.coverage
-    if coverage < low - _ROUNDING or coverage > high + _ROUNDING:
+    does, share, low, high = data.expected
+    if share < low - _ROUNDING or share > high + _ROUNDING:
         found.append(
-            "THESE DATA DO NOT LOOK LIKE THE CALIBRATION DATA: "
-            f"{shown('', coverage)} of the pairs are decided, where "
-            f"{shown('', low)} to {shown('', high)} were to be expected (99 % interval)"
+            f"THESE DATA DO NOT LOOK LIKE THE CALIBRATION DATA: {shown('', share)} of "
+            f"the pairs {does}, where {shown('', low)} to {shown('', high)} were to be "
+            "expected (99 % interval)"
         )
     if data.labelled and data.totals.unlike.any():
         found += _risen(data)
@@ -261,9 +265,10 @@ def _verdict(data: ReportData) -> Section:
     seen = data.labelled and totals.unlike.any()
     if seen:
         n_queries = (totals.pairs > totals.tied).sum()
+        noun = "query" if n_queries == 1 else "queries"
         coin = "a coin: 50 %" + "; a called tie counts one half" * bool(ties)
         said.append(
-            f"Observed in {n_queries} queries with pairs that differ: of the decided "
+            f"Observed in {n_queries} {noun} with pairs that differ: of the decided "
             f"ones, {data.in_words('discordance', totals)} are in the wrong order "
             f"({coin}), {ALIKE[data.weighting]}."
         )
@@ -364,25 +369,24 @@ def _about_model(ranker: RankerFacts) -> list[str]:
 
 
 def _about_rule(ranker: RankerFacts, done: str) -> list[str]:
-    calibration = ranker.calibration
-    share = calibration.coverage(ranker.region)
-    low, high = calibration.coverage_interval(ranker.region)
+    calibration, region = ranker.calibration, ranker.region
+    low, high = calibration.coverage_interval(region)
     optimism, margin, what = "", [], "conditional risk"
     if calibration.tuning is None:
         optimism = (
             ". The interval ignores that the tie model fits the calibration queries "
             "better than new ones"
         )
-    if (bound := ranker.region.margin_of) is not None:
+    if (bound := region.margin_of) is not None:
         what = "margin"
         margin = [
             "margin of a pair: the probability that the opposite order is right, minus "
             f"{bound:g} times the probability that the two items differ"
         ]
     return [
-        f"a pair is decided if its {what} is at most {ranker.region.risk:.6g} ({done})",
+        f"a pair is decided if its {what} is at most {region.risk:.6g} ({done})",
         *margin,
-        f"share of calibration pairs decided: {share:.4f}",
+        f"share of calibration pairs decided: {calibration.coverage(region):.4f}",
         f"{calibration.items.n_queries} new queries from the same source decide "
         f"{low:.2f} to {high:.2f} of their pairs (95 % interval){optimism}",
         *_about_novelty(ranker.novelty),
@@ -408,12 +412,11 @@ def _loss_in_words(ranker: RankerFacts) -> str:
 def _about_novelty(test: Any) -> list[str]:
     if test is None:
         return []
-    n_queries = int(test.queries.max()) + 1
     return [
         f"novel items: pairs with an item whose p-value is at most {test.level:g} are "
         "left to a person, whatever their risk; of usual items at most "
-        f"{test.level:g} have one ({describe(test.detector)}, against {n_queries} "
-        "queries)"
+        f"{test.level:g} have one ({describe(test.detector)}, against "
+        f"{test.queries.max() + 1} queries)"
     ]
 
 

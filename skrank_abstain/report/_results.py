@@ -294,7 +294,7 @@ def _draw_reliability(
     displays.draw_reference(ax, [0, top], [0, top], "as predicted")
     style = {"linestyle": "none", "label": "observed"}
     line = displays.draw_curve(ax, predicted, observed, style, {})
-    displays.draw_intervals(line, interval, capsize=2)
+    displays.draw_intervals(line, interval)
     ax.set(xlabel="predicted loss (mean risk)", ylabel="observed loss (mean)")
     ax.set(xlim=(0, top), ylim=(0, top))
     _put_legend(ax)

@@ -38,8 +38,9 @@ _ABOUT_SHARES = (
 #: 99 % in up to two, if queries count alike; if pairs do, in up to eight.
 _LEVEL, _LEVEL_OF_ALARM = 0.05, 0.01
 #: Queries that a group is compared with, of all. With a tenth, which may have no wrong
-#: order by chance, a site by lot warned in up to seven of 100 draws.
-_LEAST_REST = 0.25
+#: order by chance, a site by lot warned in up to seven of 100 draws. And the wrong
+#: orders that pairs of one group of items would have, were their share that of all.
+_LEAST_REST, _LEAST_WRONG = 0.25, 10
 #: Confidence of the interval in which the coverage is expected.
 _EXPECTED = 0.99
 
@@ -144,8 +145,7 @@ class ReportData:
     @cached_property
     def text(self) -> selection.RuleText:
         """The words of the rule."""
-        rule = self.ranker.rule
-        threshold = float(self.ranker.region.risk)
+        rule, threshold = self.ranker.rule, float(self.ranker.region.risk)
         text: Any = rule.in_words(self.ranker.calibration, threshold)
         if not isinstance(text, selection.RuleText):
             name = f"{type(rule).__name__}.in_words"
@@ -176,28 +176,41 @@ class ReportData:
     def compared(self) -> list[tuple[str, str, PairTotals, PairTotals]]:
         """Where wrong orders may fall more, and where less: in words, and the sums.
 
-        Each group of queries against the others, or the pairs of two groups of items by
-        the better item, both ways.
+        Each group of queries against the others. Of two groups of items, both ways, the
+        pairs of the two by the better item, and the pairs within each.
         """
-        found = []
+        found, held, cells = [], [], dict(self.by_group)
+        none = self.totals.times(0)  # where no query has two items of a group
         for a, b, one, other in self.by_better:
             where = f"where {a} is better than {b}", f"where {b} is better than {a}"
             found += [(*where, one, other), (*where[::-1], other, one)]
+            one, other = (cells.get(f"{name}, {name}", none) for name in (a, b))
+            where = f"in pairs of {a}, {a}", f"in pairs of {b}, {b}"
+            held += [(*where, one, other), (*where[::-1], other, one)]
         for name, part in self.by_group if self.of_queries and self.labelled else ():
-            rest = self.totals.less(part)
-            if (rest.unlike > 0).sum() >= _LEAST_REST * (self.totals.unlike > 0).sum():
-                found.append((f"in group {name}", "in the other groups", part, rest))
-        return found
+            where = f"in group {name}", "in the other groups"
+            held.append((*where, part, self.totals.less(part)))
+        return found + [each for each in held if self._has_enough(each[3])]
+
+    def _has_enough(self, part: PairTotals) -> bool:
+        """Whether it says something that few orders of a part are wrong."""
+        n, whole = (part.unlike > 0).sum(), self.totals
+        wrong = np.inf if self.of_queries else part.unlike.sum() * whole.discordance
+        return n >= _LEAST_REST * (whole.unlike > 0).sum() and wrong >= _LEAST_WRONG
 
     def gap(
-        self, what: str, two: Sequence[PairTotals], level: float, weighting: str
+        self, what: str, two: Any, weighting: str = "queries", level: float = 0.0
     ) -> tuple[float, float, float]:
-        """Return the difference of a quantity, and an interval that misses rarely."""
+        """Return the difference of a quantity, and an interval that misses rarely.
+
+        By default it is one of those that are compared.
+        """
+        level = level or _LEVEL_OF_ALARM / len(self.by_better or self.by_group)
         both = [each for part in two for each in parts_of(part, what, weighting)]
         some = ~np.isnan(both).all(axis=0)
         sums = (np.nan_to_num(each[some]) for each in both)
-        found = ratio_difference(*sums, confidence=1 - level)
-        return found.difference, found.low, found.high
+        found, most = ratio_difference(*sums, confidence=1 - level), self._highest(what)
+        return found.difference, max(found.low, -most), min(found.high, most)
 
     @cached_property
     def certified(self) -> list[str]:
@@ -217,16 +230,23 @@ class ReportData:
         return dict(self.by_group) if self.certified and self.of_queries else {}
 
     @cached_property
-    def expected_coverage(self) -> tuple[float, float]:
-        """Where the coverage lies if these queries are like those of the calibration.
+    def expected(self) -> tuple[str, float, float, float]:
+        """What share of the pairs does what, and where it would lie without drift.
 
-        A 99 % interval for as many queries.
+        A 99 % interval for as many queries, were they like those of the calibration.
         """
-        known, n_new = self.ranker.calibration, int((self.totals.pairs > 0).sum())
-        low, high = known.coverage_interval(
-            self.ranker.region, n_new=n_new, confidence=_EXPECTED
-        )
-        return float(low), float(high)
+        known, region = self.ranker.calibration, self.ranker.region
+        totals, does = self.totals, "are decided"
+        if known.coverage(region) == 1:  # as many are decided after any drift
+            region, does = (
+                known.at_coverage(0.5),
+                "are of low risk (the lower half there)",
+            )
+            totals = known.totals(region, self.items)
+        n_new = int((totals.pairs > 0).sum())
+        ends = known.coverage_interval(region, n_new=n_new, confidence=_EXPECTED)
+        low, high = ends.tolist()
+        return does, totals.coverage, low, high
 
     def _add(self, items: Any) -> PairTotals:
         return self.ranker.calibration.totals(self.ranker.region, items)
@@ -247,16 +267,11 @@ class ReportData:
         self, what: str, totals: PairTotals, weighting: str | None = None
     ) -> tuple[float, float, float]:
         """Return a quantity, weighed as the promise does, with its interval's ends."""
-        highest = self.ranker.highest_loss if what == "selective risk" else 1.0
         columns = parts_of(totals, what, weighting or self.weighting)
-        return interval_of(*columns, highest=highest)
+        return interval_of(*columns, highest=self._highest(what))
 
-    def unequal(
-        self, what: str, *two: PairTotals, weighting: str = "queries"
-    ) -> tuple[float, float, float]:
-        """Return the gap of two of the sums that are compared."""
-        level = _LEVEL_OF_ALARM / len(self.by_better or self.by_group)
-        return self.gap(what, two, level, weighting)
+    def _highest(self, what: str) -> float:
+        return self.ranker.highest_loss if what == "selective risk" else 1.0
 
     def in_words(self, what: str, totals: PairTotals) -> str:
         """Return a quantity with its interval for a sentence."""
@@ -388,9 +403,7 @@ def _by_better(data: ReportData) -> Section:
     for a, b, one, other in data.by_better:
         named = [(f"{a} better than {b}", one), (f"{b} better than {a}", other)]
         rows += _rows(data, shares, named)
-        gaps = (
-            data.unequal(what, one, other, weighting=alike) for what, alike in shares
-        )
+        gaps = (data.gap(what, (one, other), alike) for what, alike in shares)
         rows.append(["difference", *[""] * 4, *(_cell(*gap) for gap in gaps)])
     note = (
         "Pairs of two groups that truly differ, by the group of the better item. The "
@@ -434,14 +447,16 @@ def _largest_gap(
     The two were chosen of all: by Bonferroni the interval holds for any choice.
     """
     named = dict(parts)
-    shares = {name: data.share(what, part)[0] for name, part in parts}
-    known = [name for name, share in shares.items() if not np.isnan(share)]
-    if len(known) < 2:
+    found = {name: data.share(what, part) for name, part in parts}
+    # A single query has no interval, and would leave the others without one.
+    shares = {name: share for name, (share, low, _) in found.items() if low == low}
+    alone = [name for name in found if name not in shares and found[name][0] >= 0]
+    if len(shares) < 2:
         return "undefined", ""
-    most, least = max(known, key=shares.__getitem__), min(known, key=shares.__getitem__)
+    most, least = (choose(shares, key=shares.__getitem__) for choose in (max, min))
     if shares[most] == shares[least]:
         return "none", ""
-    n_gaps = len(known) * (len(known) - 1) / 2
-    two, level = (named[most], named[least]), _LEVEL / n_gaps
-    gap = data.gap(what, two, level, data.weighting)
-    return _cell(*gap), f"{most} over {least}"
+    level = _LEVEL / (len(shares) * (len(shares) - 1) / 2)
+    gap = data.gap(what, (named[most], named[least]), data.weighting, level)
+    without = f"; without {', '.join(alone)}: too few queries" if alone else ""
+    return _cell(*gap), f"{most} over {least}{without}"

@@ -259,14 +259,15 @@ class PairTotals(Table):
         return _ratio(self.ordered + (differ - self.unlike) / 2, differ)
 
     def discordance_interval(
-        self, weighting: str, *, confidence: float = 0.95
+        self, weighting: str = "pairs", *, confidence: float = 0.95
     ) -> tuple[float, float, float]:
         """Return the discordance and an interval over queries.
 
         Parameters
         ----------
-        weighting : {"pairs", "queries"}
-            What counts alike; the two may be far apart. A certificate counts queries,
+        weighting : {"pairs", "queries"}, default="pairs"
+            What counts alike, pairs in ``discordance``; the two may be far apart. A
+            certificate counts queries,
             unless it was asked for another weighting: E[w / D] / E[d / D], d the
             accepted ones of the D pairs of a query that differ, and w those in the
             wrong order. A query that decides more of its pairs weighs more in it.

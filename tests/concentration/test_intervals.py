@@ -214,6 +214,21 @@ def test_other_or_reordered_queries_are_refused(qid):
         paired_ratio_test(a, b, "correct", "accepted")
 
 
+def test_rows_of_one_query_are_added_up():
+    # As of several seeds: copies of a query are no evidence.
+    a, n_a, b, n_b = counts(np.random.default_rng(0), 12)
+    names = [*range(11), None]
+    one, two = Totals(names, a, n_a), Totals(names, b, n_b)
+    expected = paired_ratio_test(one, two, "correct", "accepted")
+    four = [
+        Totals(4 * names, *(np.tile(column, 4) for column in each))
+        for each in ((a, n_a), (b, n_b))
+    ]
+    found = paired_ratio_test(*four, "correct", "accepted")
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert np.isnan(paired_ratio_test(*2 * [Totals([], [], [])], "correct", "pairs").a)
+
+
 @pytest.mark.parametrize("name", ["right", "coverage"])
 def test_names_of_no_totals_are_refused_with_those_that_there_are(name):
     a = Totals([1, 2, 3], [1, 2, 3], [4, 4, 4])

@@ -211,6 +211,16 @@ def test_numbers_come_out_as_a_frame(cls):
         np.testing.assert_array_equal(frame[name], getattr(display, name))
 
 
+def test_a_band_is_no_column():
+    # With as many rows as the curve, or fewer.
+    for n in (2, 3):
+        band = np.linspace(0, 1, 3 * n).reshape(n, 3)
+        curve = np.array([0.3, 0.6, 1.0])
+        display = RiskCoverageDisplay(coverage=curve, selective_risk=curve, band=band)
+        assert list(display.to_frame()) == ["coverage", "selective_risk"]
+        assert len(display.to_dicts()) == 3
+
+
 def test_intervals_of_outcomes_are_columns():
     # As many bins as outcomes: the axes of the array must not be confused.
     display = PairReliabilityDisplay.from_predictions(

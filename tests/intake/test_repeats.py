@@ -375,6 +375,25 @@ def test_folds_that_cut_queries_are_noticed(splitter, train_score, days):
             assert cut == [text for text in said if "set the threshold" not in text]
 
 
+def test_a_page_names_queries_that_were_cut(days):
+    X, y, qid = days.data, days.target, np.char.add("q", days.qid.astype(str))
+    first = np.random.default_rng(0).random(qid.size) < 0.7
+    ranker = BALToR(Ridge(), random_state=0).fit(X[first], y[first], qid=qid[first])
+    rest = X[~first], y[~first], qid[~first]
+    n = np.unique(rest[2]).size
+    seen = f"{n} of {n} queries have the ids of queries that fit got"
+    for labels in (rest[1], None):
+        with pytest.warns(UserWarning, match=seen):
+            page = ranker.report(rest[0], labels, qid=rest[2])
+        verdict, doubts = page.split("## ")[1:3]
+        assert f"SOME OF THESE DATA MAY NOT BE NEW: {seen}. If they" in verdict
+        assert f"- {seen}, with other items: if a split" in doubts
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = ranker.report(rest[0], rest[1], qid=np.char.add("new", rest[2]))
+    assert "MAY NOT BE NEW" not in page
+
+
 def test_rows_that_a_user_split_are_noticed_by_names_of_queries(days):
     X, y, qid = days.data, days.target, days.qid
     rows = np.random.default_rng(0).permutation(qid.size)
@@ -437,7 +456,9 @@ def test_rows_that_nothing_can_read(days):
     hashes = hash_rows(Strange())
     found = find_repeats(hashes, group_queries(None, 20), np.arange(20), np.zeros(20))
     assert (found.comparable, found.fingerprint) == (False, "")
-    rows = describe_rows(SimpleNamespace(_fit_rows=found), hashes, np.zeros(20))
+    rows = describe_rows(
+        SimpleNamespace(_fit_rows=found), hashes, group_queries(None, 20)
+    )
     assert rows.lines[:2] == [
         "fingerprint of these data: none",
         "fingerprint of what fit got: none",

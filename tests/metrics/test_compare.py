@@ -319,6 +319,17 @@ def test_other_pairs_are_refused(a, b, new):
     for wrong in (two.take(slice(1, None)), two.take(slice(None, None, -1))):
         with pytest.raises(ValueError, match="b must decide the same pairs as a, in"):
             compare(one, wrong, y=new.target, loss="zero_one")
+    # By row positions the pairs of other rows are the same pairs.
+    names, back = np.arange(new.qid.size), np.argsort(-new.target, kind="stable")
+    back = back[np.argsort(new.qid[back], kind="stable")]
+    made = [
+        a[-1].predict_pairs(new.data[rows], qid=new.qid[rows], item_id=names[rows])
+        for rows in (names, back)
+    ]
+    with pytest.raises(ValueError, match="b must decide the same pairs as a, in"):
+        compare(*made, y=new.target, loss="zero_one")
+    made[1] = replace(made[0], left_id=None, right_id=None)
+    assert compare(*made, y=new.target, loss="zero_one").risk.pvalue == 1
     with pytest.raises(ValueError, match="at least one pair, got none"):
         compare(*(each.take(slice(0)) for each in (one, two)), y=[], loss="zero_one")
 

@@ -117,6 +117,7 @@ def facts(*, n_queries=40, ties=0.0, accepted=100.0, asked=40, known=40):
         accepted=np.array([accepted]),
         answered_tie=np.array([ties]),
         coverage=0.5,
+        qid=np.array([None] if asked == 1 else range(asked)),
     )
     calibration = SimpleNamespace(groups=None, items=SimpleNamespace(n_queries=known))
     return SimpleNamespace(
@@ -129,9 +130,8 @@ def facts(*, n_queries=40, ties=0.0, accepted=100.0, asked=40, known=40):
         compared=[],
         by_site={},
         certified=[],
-        expected_coverage=(0.4, 0.6),
+        expected=("are decided", 0.5, 0.4, 0.6),
         bound=None,
-        items=SimpleNamespace(n_queries=asked),
     )
 
 
@@ -213,7 +213,7 @@ def test_the_verdict_counts_decisions(labelled, n_pairs):
         by_site={},
         compared=[],
         certified=[],
-        expected_coverage=(0.5, 0.5),
+        expected=("are decided", 0.5, 0.5, 0.5),
         in_words=lambda what, _: f"so much {what}",
     )
     said, [counts] = _verdict(data).blocks
@@ -227,7 +227,7 @@ def test_the_verdict_counts_decisions(labelled, n_pairs):
         "left to a person"
     )
     observed = (
-        "Observed in 1 queries with pairs that differ: of the decided ones, so much "
+        "Observed in 1 query with pairs that differ: of the decided ones, so much "
         "discordance are in the wrong order (a coin: 50 %; a called tie counts one "
         "half), each pair counting alike. There is no bound to hold this against."
     )

@@ -429,6 +429,10 @@ def test_a_forgotten_qid_is_on_the_page(ranker, new):
     one = ranker.report(new.data)
     assert f"the ranker was calibrated on {ranker.n_queries_}: if these are" in one
     assert "taken for one query" not in ranker.report(new.data, qid=new.qid)
+    rows = new.qid == 3
+    for qid in (new.qid[rows], 3):  # one query is meant
+        page = ranker.report(new.data[rows], qid=qid)
+        assert "taken for one query" not in page
 
 
 def test_no_interval_of_the_loss_falls_below_zero():

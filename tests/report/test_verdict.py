@@ -66,7 +66,7 @@ def test_the_verdict_says_how_the_interval_lies_to_the_bound(ranker, noise, lies
     # Who reads one sentence reads what matters.
     first = {
         "below": "CERTIFIED. ",
-        "around": "MORE WRONG ORDERS THAN AT CALIBRATION: ",
+        "around": "THESE DATA DO NOT LOOK LIKE THE CALIBRATION DATA: ",
     }
     kept = "WHAT WAS PROMISED DOES NOT HOLD HERE. "
     assert verdict.strip().startswith(first.get(lies, kept))
@@ -272,6 +272,18 @@ def test_another_coverage_than_expected_is_in_the_verdict(labelled):
     start = "THESE DATA DO NOT LOOK LIKE THE CALIBRATION DATA: "
     assert part(page, "Verdict").startswith(start)
     assert f"- {start}" in part(page, "Warnings")
+
+
+def test_where_all_is_decided_the_share_of_low_risks_tells_of_drift():
+    ranker = BALToR(MODEL, coverage=1.0, random_state=0)
+    ranker.fit(PAST.data, PAST.target, qid=PAST.qid)
+    assert "LOOK LIKE" not in ranker.report(NEW.data, qid=NEW.qid)
+    page = ranker.report(3 * NEW.data, qid=NEW.qid)
+    half = ranker.at_coverage(0.5).predict_pairs(3 * NEW.data, qid=NEW.qid)
+    assert part(page, "Verdict").startswith(
+        "THESE DATA DO NOT LOOK LIKE THE CALIBRATION DATA: "
+        f"{100 * half.coverage:.3g} % of the pairs are of low risk (the lower half "
+    )
 
 
 @pytest.mark.slow

@@ -115,7 +115,7 @@ def test_totals_have_an_interval_of_the_discordance(model, data):
         both = wrong[some] / whole, accepted[some] / whole
         assert found[0] == pytest.approx(both[0].sum() / both[1].sum())
         assert found[1:] == pytest.approx(ratio_interval(*both, confidence=0.9))
-    assert totals.discordance == totals.discordance_interval("pairs")[0]
+    assert totals.discordance == totals.discordance_interval()[0]
     with pytest.raises(ValueError, match="weighting must be one of"):
         totals.discordance_interval("items")
 
