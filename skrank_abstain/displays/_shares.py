@@ -214,22 +214,16 @@ class CoverageDisplay(_display.Display):
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         style = {"label": _display.join_label(name), "markersize": 5}
         curve = self.target, self.coverage
-        self.line_ = _display.draw_curve(self.ax_, *curve, style, kwargs)
+        line = self.line_ = _display.draw_curve(self.ax_, *curve, style, kwargs)
         self.errorbar_ = None
         if self.interval is not None:
-            self.errorbar_ = _display.draw_intervals(
-                self.line_, self.interval, capsize=3
-            )
-        self.diagonal_ = _display.draw_reference(
-            self.ax_, [0, 1], [0, 1], "as asked for"
-        )
+            self.errorbar_ = _display.draw_intervals(line, self.interval, capsize=3)
+        self.diagonal_ = _draw_diagonal(self.ax_, "as asked for")
         for each in (self.by_group or {}).values():
             each.plot(self.ax_)
         self.ax_.set(
             xlabel="target coverage\n(share of pairs asked for)",
             ylabel="coverage\n(share of pairs accepted)",
-            xlim=(-0.02, 1.02),
-            ylim=(-0.02, 1.02),
         )
 
 
@@ -380,8 +374,7 @@ class ClassFractionDisplay(_display.Display):
         -----
         O(n_pairs log n_pairs).
         """
-        asked = _FINE_COVERAGES if coverages is None else coverages
-        target = check_shares(asked, "coverages")
+        target = _targets(None, coverages, _FINE_COVERAGES)
         truth = _display.check_truth(y_true)
         risks = check_numbers(risk, "risk", truth.size, unit="pair")
         # Equal risks are accepted together: several quantiles may be one threshold.
@@ -596,23 +589,24 @@ class PairReliabilityDisplay(_display.Display):
         return 5.4
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
-        curves = self.prob_pred, self.prob_true
-        self.lines_ = self._draw_outcomes(*curves, name, kwargs)
+        self.lines_ = self._draw_outcomes(self.prob_pred, self.prob_true, name, kwargs)
         self.errorbars_ = []
         if self.interval is not None:
             self.errorbars_ = [
                 _display.draw_intervals(line, interval, capsize=2)
                 for line, interval in zip(self.lines_, self.interval, strict=True)
             ]
-        self.diagonal_ = _display.draw_reference(
-            self.ax_, [0, 1], [0, 1], "as predicted"
-        )
+        self.diagonal_ = _draw_diagonal(self.ax_, "as predicted")
         self.ax_.set(
             xlabel="predicted probability\n(mean of a bin of pairs)",
             ylabel="observed frequency\n(share of these pairs)",
-            xlim=(-0.02, 1.02),
-            ylim=(-0.02, 1.02),
         )
+
+
+def _draw_diagonal(ax: Axes, label: str) -> Any:
+    """Draw the diagonal of shares, with room for the markers at 0 and 1."""
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    return _display.draw_reference(ax, [0, 1], [0, 1], label)
 
 
 def _from_higher_scored(columns: FloatArray, difference: FloatArray) -> FloatArray:
