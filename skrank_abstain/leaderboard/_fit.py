@@ -397,9 +397,8 @@ def fit_strengths(counts: Counts, model: VoteModel, prior: float) -> Strengths:
     """
     n, k = counts.n_items, counts.covariates.shape[1]
     x = np.zeros(n + k + counts.has_ties)
-    share = counts.weight[:, 1].sum() / max(counts.weight.sum(), 1e-300)
     if counts.has_ties:
-        x[n + k] = model.start(share)
+        x[n + k] = model.start(counts.weight[:, 1].sum() / counts.weight.sum())
 
     def parts(x: FloatArray) -> Strengths:
         tau = float(x[n + k]) if counts.has_ties else model.no_ties
@@ -449,8 +448,7 @@ def choose_prior(votes: Votes, model: VoteModel) -> float:
         counts, others = count_votes(kept), count_votes(tried)
         for k, prior in enumerate(PRIORS):
             at = fit_strengths(counts, model, prior)
-            eta = eta_of(others, at)
-            total[k] += model.log_likelihood(eta, at.tau, others.weight)
+            total[k] += model.log_likelihood(eta_of(others, at), at.tau, others.weight)
     return PRIORS[int(total.argmax())]
 
 
