@@ -94,8 +94,7 @@ class Resampled(ABC):
         ``still_open`` are the numbers of all pairs that are not decided.
         """
         largest = [self.by_chance(part).max(axis=0) for part in in_parts(still_open)]
-        limit = np.quantile(np.max(largest, axis=0), 1 - alpha)
-        return _times(limit, self.size[rows])
+        return _times(np.quantile(np.max(largest, axis=0), 1 - alpha), self.size[rows])
 
 
 @dataclass
@@ -259,8 +258,7 @@ class Systems:
         self, scores: FloatArray, left: IntArray, right: IntArray, alpha: float
     ) -> None:
         self.scores, self.left, self.right = scores.T, left, right
-        parts = in_parts(np.arange(left.size))
-        found = [self.standardised(rows)[2:] for rows in parts]
+        found = [self.standardised(rows)[2:] for rows in in_parts(np.arange(left.size))]
         self.number, self.mean = np.hstack(found)
         self.mean[2.0 ** (1 - self.number) > alpha] = 0
         self.ratio = np.abs(self.mean) * np.sqrt(self.number)
