@@ -229,8 +229,7 @@ def ratio_difference(*columns: ArrayLike, confidence: float = 0.95) -> RatioDiff
 
     ``columns`` are part and whole of the first, then part and whole of the second.
     """
-    names = ("part_a", "whole_a", "part_b", "whole_b")
-    named = dict(zip(names, columns, strict=True))
+    named = dict(zip(("part_a", "whole_a", "part_b", "whole_b"), columns, strict=True))
     first, total_a, second, total_b = _check_per_query(named)
     check_not_negative(total_a, "whole_a")
     check_not_negative(total_b, "whole_b")

@@ -95,8 +95,7 @@ def close_orders(winner: IntArray, loser: IntArray, n: int) -> BoolArray:
 @jit
 def _has(reach: BitArray, i: int, j: int) -> bool:
     """Whether ``reach`` (m, n_words) has bit ``j`` in row ``i``."""
-    bit = (reach[i, j >> 6] >> np.uint64(j & 63)) & np.uint64(1)
-    return bool(bit)
+    return bool((reach[i, j >> 6] >> np.uint64(j & 63)) & np.uint64(1))
 
 
 @jit

@@ -47,7 +47,6 @@ def sort_within_queries(
     ascending = np.empty(order.shape[0], dtype=np.float64)
     rows = np.empty(order.shape[0], dtype=np.int64)
     sizes = np.diff(offsets)
-    cost = sizes * (20.0 + 5.0 * np.log2(np.maximum(sizes, 1)))
 
     def sort(q0: int, q1: int) -> None:
         # One scratch for all queries of the range, which may be many and small.
@@ -56,7 +55,7 @@ def sort_within_queries(
         data = scores, order, offsets[q0 : q1 + 1], ascending, rows
         _sort_range(*data, spare_keys, spare_rows)
 
-    map_ranges(sort, cost)
+    map_ranges(sort, sizes * (20.0 + 5.0 * np.log2(np.maximum(sizes, 1))))
     return ascending, rows
 
 

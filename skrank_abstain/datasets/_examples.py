@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from sklearn.datasets import load_diabetes
 from sklearn.utils import Bunch, check_random_state
 
-from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import (
     check_choice,
     check_positive_int,
@@ -73,19 +73,17 @@ class _PairProbability:
         second = check_vector(right, "right", first.size, unit="pair")
         i, j = check_pairs(np.column_stack([first, second]), self.queries)
         if self.grade_proba is None:
-            return self._from_utility(self.utility[i] - self.utility[j])
+            difference = self.utility[i] - self.utility[j]
+            # From the smaller tail: 1 - p loses the digits of a p near 1. A pair and
+            # its mirror image get the same two numbers.
+            worse = NOISES[self.noise][1](-np.abs(difference))
+            left_wins = np.where(difference > 0, 1 - worse, worse)
+            right_wins = np.where(difference > 0, worse, 1 - worse)
+            return np.column_stack([right_wins, np.zeros_like(worse), left_wins])
         one, other = self.grade_proba[i], self.grade_proba[j]
         tied = (one * other).sum(axis=1)
         lost, won = _probability_greater(other, one), _probability_greater(one, other)
         return np.column_stack([lost, tied, won])
-
-    def _from_utility(self, difference: FloatArray) -> FloatArray:
-        # From the smaller tail: 1 - p loses the digits of a p near 1. A pair and its
-        # mirror image get the same two numbers.
-        worse = NOISES[self.noise][1](-np.abs(difference))
-        left_wins = np.where(difference > 0, 1 - worse, worse)
-        right_wins = np.where(difference > 0, worse, 1 - worse)
-        return np.column_stack([right_wins, np.zeros_like(worse), left_wins])
 
 
 def _probability_greater(upper: FloatArray, lower: FloatArray) -> FloatArray:
@@ -362,24 +360,21 @@ def load_triage(*, n_grades: int = 5, random_state: Any = 0) -> Bunch:
     # Unscaled, so that readers recognise an age and a blood pressure.
     X, progression = load_diabetes(return_X_y=True, scaled=False)
     days = np.arange(progression.size, dtype=np.int64) // PATIENTS_PER_DAY
-    return Bunch(
-        data=np.ascontiguousarray(X, dtype=np.float64),
-        target=_quantile_grades(progression, n_grades),
-        qid=check_random_state(random_state).permutation(days),
-        feature_names=list(FEATURE_NAMES),
-        progression=np.asarray(progression, dtype=np.float64),
-        DESCR=getdoc(load_triage),
-    )
-
-
-def _quantile_grades(values: FloatArray, n_grades: int) -> IntArray:
     # More quantiles than patients would only take memory.
-    inner = np.arange(1, min(n_grades, values.size + 1)) / n_grades
+    inner = np.arange(1, min(n_grades, progression.size + 1)) / n_grades
     # A value at a quantile gets the higher grade, so that grade 0 is no larger.
-    grades = np.searchsorted(np.quantile(values, inner), values, side="right")
+    cuts = np.quantile(progression, inner)
+    grades = np.searchsorted(cuts, progression, side="right")
     if np.unique(grades).size < n_grades:
         raise ValueError(
             "n_grades must be small enough that each grade has a patient, "
             f"got {n_grades}."
         )
-    return grades.astype(np.int64)
+    return Bunch(
+        data=np.ascontiguousarray(X, dtype=np.float64),
+        target=grades.astype(np.int64),
+        qid=check_random_state(random_state).permutation(days),
+        feature_names=list(FEATURE_NAMES),
+        progression=np.asarray(progression, dtype=np.float64),
+        DESCR=getdoc(load_triage),
+    )

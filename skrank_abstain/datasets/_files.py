@@ -199,8 +199,7 @@ def _read_items(file: Path, n_features: int | None) -> tuple[Any, FloatArray, In
     if not sum(target.size for _, target, _ in blocks):
         raise ValueError(f"path must hold at least one item, got none in '{file}'.")
     X, target, qid = zip(*blocks, strict=True)
-    rows = sparse.vstack(X, format="csr")
-    return rows, np.concatenate(target), np.concatenate(qid)
+    return sparse.vstack(X, format="csr"), np.concatenate(target), np.concatenate(qid)
 
 
 def _read_block(

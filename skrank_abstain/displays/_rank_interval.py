@@ -220,8 +220,18 @@ class RankIntervalDisplay(_display.Display):
             If lengths differ, a rank is not in 1, ..., n_items, two items have one
             name, or ``top_k`` is below 1.
         """
-        ranks = _check_intervals(intervals)
+        ranks = np.asarray(intervals)
         n_items = len(ranks)
+        # Floats are probably scores or probabilities in the wrong place.
+        if ranks.shape != (n_items, 2) or ranks.dtype.kind not in "iu":
+            raise ValueError(
+                "intervals must be integers of shape (n_items, 2), got shape "
+                f"{ranks.shape} and dtype {ranks.dtype}."
+            )
+        best, worst = ranks.T
+        wrong = (best < 1) | (best > worst) | (worst > n_items)
+        rule = f"intervals must hold 1 <= best <= worst <= {n_items}"
+        refuse_values(ranks, wrong, rule)
         placed = None
         if places is not None:
             placed = check_numbers(places, "places", n_items).astype(np.int64)
@@ -231,7 +241,7 @@ class RankIntervalDisplay(_display.Display):
         if relevance is not None:
             relevance = check_numbers(relevance, "relevance", n_items)
         return cls(
-            intervals=ranks,
+            intervals=ranks.astype(np.int64),
             places=placed,
             relevance=relevance,
             item_id=check_item_id(item_id, group_queries(None, n_items)),
@@ -321,17 +331,3 @@ class RankIntervalDisplay(_display.Display):
             ylim=(n_items + 0.8, 0.2),
         )
         self.ax_.locator_params(axis="x", integer=True)
-
-
-def _check_intervals(intervals: ArrayLike) -> IntArray:
-    ranks = np.asarray(intervals)
-    # Floats are probably scores or probabilities in the wrong place.
-    if ranks.shape != (len(ranks), 2) or ranks.dtype.kind not in "iu":
-        raise ValueError(
-            "intervals must be integers of shape (n_items, 2), got shape "
-            f"{ranks.shape} and dtype {ranks.dtype}."
-        )
-    wrong = (ranks[:, 0] < 1) | (ranks[:, 0] > ranks[:, 1]) | (ranks[:, 1] > len(ranks))
-    rule = f"intervals must hold 1 <= best <= worst <= {len(ranks)}"
-    refuse_values(ranks, wrong, rule)
-    return ranks.astype(np.int64)

@@ -374,8 +374,7 @@ class ClassFractionDisplay(_display.Display):
         -----
         O(n_pairs log n_pairs).
         """
-        asked = _FINE_COVERAGES if coverages is None else coverages
-        target = check_shares(asked, "coverages")
+        target = _targets(None, coverages, _FINE_COVERAGES)
         truth = _display.check_truth(y_true)
         risks = check_numbers(risk, "risk", truth.size, unit="pair")
         # Equal risks are accepted together: several quantiles may be one threshold.
@@ -590,8 +589,7 @@ class PairReliabilityDisplay(_display.Display):
         return 5.4
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
-        curves = self.prob_pred, self.prob_true
-        self.lines_ = self._draw_outcomes(*curves, name, kwargs)
+        self.lines_ = self._draw_outcomes(self.prob_pred, self.prob_true, name, kwargs)
         self.errorbars_ = []
         if self.interval is not None:
             self.errorbars_ = [

@@ -122,8 +122,7 @@ class NearCurve:
         distance = _pairs.distances(X, items.rows[low], items.rows[high], norm)
         order = np.argsort(distance)
         distance = distance[order]
-        halves = _HALVES[_outcome(items, low, high)]
-        wrong = np.append(0, np.cumsum(halves[order]))
+        wrong = np.append(0, np.cumsum(_HALVES[_outcome(items, low, high)][order]))
         gamma = np.unique(np.append(0.0, distance))
         reached = np.searchsorted(distance, _pairs.farthest_near(gamma), side="right")
         # Distances within rounding of each other are given up together.
@@ -238,8 +237,7 @@ class NearDecision:
             mass = items.weight_of(low, high, weight)
             np.add.at(near_cells.reshape(-1), _cells(items, low, high), mass)
         # Weighted sums differ in the last digits, so differences may be just below 0.
-        far_cells = np.maximum(every - near_cells, 0)
-        counts = np.concatenate([near_cells, far_cells], axis=1)
+        counts = np.concatenate([near_cells, np.maximum(every - near_cells, 0)], axis=1)
         accepted = np.array([[0.0, 0.0, 1.0, 1.0]])
         return Tally(counts, accepted, np.array([False, True] * 2), ZERO_ONE_LOSS)
 
@@ -297,13 +295,9 @@ def near_pairs(
     distances are computed by the same function: the pairs are exactly those of
     ``distances(...) <= farthest_near(gamma)``.
     """
-    limit = _pairs.farthest_near(gamma)
-    points = X[start:stop]
-    radius = gamma * (1 + _SLACK)
-    for first, second in _candidates(points, radius, norm):
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        low, high = low + start, high + start
-        near = _pairs.distances(X, low, high, norm) <= limit
+    for first, second in _candidates(X[start:stop], gamma * (1 + _SLACK), norm):
+        low, high = start + np.minimum(first, second), start + np.maximum(first, second)
+        near = _pairs.distances(X, low, high, norm) <= _pairs.farthest_near(gamma)
         yield low[near], high[near]
 
 
@@ -618,8 +612,7 @@ class DistanceAbstainer(PairDecider):
         self, X: Any, qid: Any, *, needs_qid: bool = False
     ) -> tuple[NearDecision, Scores]:
         items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
-        features = self._features(items.X)
-        decision = NearDecision(features, self._norm, self.radius_)
+        decision = NearDecision(self._features(items.X), self._norm, self.radius_)
         return decision, Scores(scores, items.queries)
 
     def _features(self, X: Any) -> FloatArray:
@@ -651,8 +644,6 @@ def _half_width(X: FloatArray, norm: float) -> float:
     # Halved before adding, since a sum may overflow. The middle of the box is
     # not the centre of the smallest ball, but its radius is at most twice as large.
     middle = X.min(axis=0) / 2 + X.max(axis=0) / 2
-    n_items = X.shape[0]
-    last = np.full(n_items, n_items)
-    points = np.vstack([X, middle])
-    radius = _pairs.distances(points, np.arange(n_items), last, norm).max()
+    n, points = len(X), np.vstack([X, middle])
+    radius = _pairs.distances(points, np.arange(n), np.full(n, n), norm).max()
     return float(radius) if radius > 0 else 1.0

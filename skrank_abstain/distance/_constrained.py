@@ -802,9 +802,8 @@ default="hinge"
 
     def _train(self, batches: PairBatches, norm: float) -> list[float]:
         # No intercept: it cancels in every margin.
-        surrogate = check_surrogate(self.surrogate)
         weight_norm = check_positive(self.weight_norm, "weight_norm")
-        problem = LinearProblem(surrogate, weight_norm, norm)
+        problem = LinearProblem(check_surrogate(self.surrogate), weight_norm, norm)
         max_iter = check_positive_int(self.max_iter, "max_iter")
         tol = check_real(self.tol, "tol", 0)
         # Acceleration needs exact gradients; those of batches would add up noise.

@@ -398,8 +398,7 @@ def misranking_loss(
         if pairwise:
             wrong += float(((label <= 0) != (second >= first)).sum())
         else:
-            misordered = (label < 0) != (second > first)
-            share = np.where(first == second, 0.5, misordered)
+            share = np.where(first == second, 0.5, (label < 0) != (second > first))
             wrong += float(share[label != 0].sum())
     return (wrong + taken.cost * (taken.n_pairs - n_decided)) / taken.n_pairs
 
@@ -1028,6 +1027,5 @@ def negative_example(
     if distance <= check_gamma(gamma):
         return NegativeExample(*items, distance, 0.0, 0.0)
     best = minimal_conditional_risk(1.0, 0.0, scorers.reach(distance), loss)
-    excess = float(loss.value(0.0) - best)
     lost = 1.0 if setting == "pairwise" else 0.5
-    return NegativeExample(*items, distance, excess, lost)
+    return NegativeExample(*items, distance, float(loss.value(0.0) - best), lost)

@@ -110,8 +110,7 @@ class NumberedPairs:
 
 def _start_of_run(starts_here: BoolArray) -> IntArray:
     """Return for each position where the run that it belongs to begins."""
-    at = np.where(starts_here, np.arange(starts_here.size), 0)
-    return np.maximum.accumulate(at)
+    return np.maximum.accumulate(np.where(starts_here, np.arange(starts_here.size), 0))
 
 
 #: Pairs held at a time, and pairs whose features are compared at a time.

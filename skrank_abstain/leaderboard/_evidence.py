@@ -140,8 +140,7 @@ class Evidence(Value):
     @property
     def provisional(self) -> BoolArray:
         """Items with so few votes, or queries, that they must not lead."""
-        few = min(_PROVISIONAL, np.median(self.n_votes) / 2)
-        return np.asarray(self.n_votes < few)
+        return np.asarray(self.n_votes < min(_PROVISIONAL, np.median(self.n_votes) / 2))
 
     @cached_property
     def place(self) -> IntArray:
@@ -361,8 +360,7 @@ class VoteEvidence(Evidence):
             larger = np.maximum(larger, spread)
         if self.looks == "any":
             size = _orders.ratio(difference, larger)
-            information = _orders.ratio(_LOGITS, larger**2)
-            tests.append(_orders.Mixture(size, information))
+            tests.append(_orders.Mixture(size, _orders.ratio(_LOGITS, larger**2)))
         for rate in self.other_lapses:
             other = self._with_lapse(float(rate))
             agree = np.sign(other.theta[left] - other.theta[right])

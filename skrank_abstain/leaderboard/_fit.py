@@ -397,9 +397,8 @@ def fit_strengths(counts: Counts, model: VoteModel, prior: float) -> Strengths:
     """
     n, k = counts.n_items, counts.covariates.shape[1]
     x = np.zeros(n + k + counts.has_ties)
-    share = counts.weight[:, 1].sum() / max(counts.weight.sum(), 1e-300)
     if counts.has_ties:
-        x[n + k] = model.start(share)
+        x[n + k] = model.start(counts.weight[:, 1].sum() / counts.weight.sum())
 
     def parts(x: FloatArray) -> Strengths:
         tau = float(x[n + k]) if counts.has_ties else model.no_ties

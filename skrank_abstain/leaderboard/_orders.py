@@ -94,8 +94,7 @@ class Resampled(ABC):
         ``still_open`` are the numbers of all pairs that are not decided.
         """
         largest = [self.by_chance(part).max(axis=0) for part in in_parts(still_open)]
-        limit = np.quantile(np.max(largest, axis=0), 1 - alpha)
-        return _times(limit, self.size[rows])
+        return _times(np.quantile(np.max(largest, axis=0), 1 - alpha), self.size[rows])
 
 
 @dataclass

@@ -238,7 +238,8 @@ class LeaderboardDisplay(Display):
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         rows, ax, n = self.standings, self.ax_, len(self.standings)
         self.intervals_ = ax.hlines(rows.place, rows.low, rows.high, color=PALETTE[0])
-        self.markers_ = ax.scatter(rows.score, rows.place, color=PALETTE[0], s=14)
+        dot: dict[str, Any] = {"color": PALETTE[0], "s": 14}
+        self.markers_ = ax.scatter(rows.score, rows.place, **dot)
         spec = ax.get_subplotspec()
         if spec is None:
             self.places_ax_ = ax.inset_axes([1.03, 0, 1, 1], sharey=ax)
@@ -250,9 +251,7 @@ class LeaderboardDisplay(Display):
         ends = rows.best - 0.4, rows.worst + 0.4
         style: dict[str, Any] = {"color": GREY, "alpha": 0.5, "linewidth": 4}
         self.bars_ = self.places_ax_.hlines(rows.place, *ends, **style | kwargs)
-        self.places_ax_.scatter(
-            rows.place, rows.place, color=PALETTE[0], s=14, zorder=3
-        )
+        self.places_ax_.scatter(rows.place, rows.place, zorder=3, **dot)
         self.places_ax_.tick_params(labelleft=False, left=False)
         locator = self.places_ax_.xaxis.get_major_locator()
         locator.set_params(integer=True)

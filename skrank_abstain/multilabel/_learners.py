@@ -138,13 +138,11 @@ def agnostic_relabelling_learner(
     (0.333, 2)
     """
     ranks = _losses.check_class(class_ranks)
-    n_labels = ranks.shape[2]
+    _, n_points, n_labels = ranks.shape
     p = _losses.check_family(family, p, n_labels)
     _losses.check_function(loss, "loss(y_true, y_score)")
-    points = _losses.check_codes(
-        unlabelled, "unlabelled", ranks.shape[1], "n_unlabelled"
-    )
-    known = _losses.check_codes(labelled, "labelled", ranks.shape[1], "n_labelled")
+    points = _losses.check_codes(unlabelled, "unlabelled", n_points, "n_unlabelled")
+    known = _losses.check_codes(labelled, "labelled", n_points, "n_labelled")
     relevance = _losses.check_label_matrix(y, "y", (known.size, n_labels))
     # The loss checks the grades themselves.
     n_grades = max(1, math.ceil(relevance.max())) + 1
@@ -243,19 +241,17 @@ def threshold_relabelling_learner(
     ([1, 0], 0.25)
     """
     ranks = _losses.check_class(class_ranks)
-    points = _losses.check_codes(
-        unlabelled, "unlabelled", ranks.shape[1], "n_unlabelled"
-    )
-    known = _losses.check_codes(labelled, "labelled", ranks.shape[1], "n_labelled")
+    _, n_points, n_labels = ranks.shape
+    points = _losses.check_codes(unlabelled, "unlabelled", n_points, "n_unlabelled")
+    known = _losses.check_codes(labelled, "labelled", n_points, "n_labelled")
     truth = check_vector(y, "y", known.size, unit="labelled point")
     truth = _losses.check_codes(truth, "y", 2, "n_labelled")
-    label = _losses.check_between(label, "label", 0, ranks.shape[2] - 1)
-    j = _losses.check_between(j, "j", 1, ranks.shape[2])
+    label = _losses.check_between(label, "label", 0, n_labels - 1)
+    j = _losses.check_between(j, "j", 1, n_labels)
     learner = learner or _losses.least_loss_learner("precision", j)
     rows = _candidates(ranks, points, [j], learner)
     members = in_top(ranks[rows], j)[:, :, label]
-    losses = (members[:, known] != truth).mean(axis=1)
-    return _best(members, losses)
+    return _best(members, (members[:, known] != truth).mean(axis=1))
 
 
 def _candidates(

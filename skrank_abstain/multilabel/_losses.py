@@ -16,6 +16,7 @@ row for each function and one column for each point.
 
 import math
 from collections.abc import Callable
+from functools import cache
 from itertools import permutations, product
 from typing import Any, NamedTuple
 
@@ -84,8 +85,7 @@ def sum_loss(ranked: RankedLabels, p: int) -> FloatArray:
 
 def precision_loss(ranked: RankedLabels, p: int) -> FloatArray:
     """Sum of the p largest y, minus the sum over the top p."""
-    top = (_ranks(ranked) <= p).astype(np.float64)
-    return _missed(ranked, top, ranked.y)
+    return _missed(ranked, (_ranks(ranked) <= p).astype(np.float64), ranked.y)
 
 
 def dcg_loss(ranked: RankedLabels, p: int) -> FloatArray:
@@ -783,9 +783,8 @@ def check_class(class_ranks: ArrayLike) -> IntArray:
 def check_codes(values: ArrayLike, name: str, n_codes: int, *axes: str) -> IntArray:
     """Return the numbers 0 to ``n_codes - 1`` as integers, or raise."""
     array = check_finite(values, name, axes)
-    wrong = ~np.isin(array, range(n_codes))
     rule = f"{name} must hold whole numbers from 0 to {n_codes - 1}"
-    refuse_values(array, wrong, rule)
+    refuse_values(array, ~np.isin(array, range(n_codes)), rule)
     return array.astype(np.int64)
 
 
@@ -978,8 +977,7 @@ def vc_dimension(members: ArrayLike) -> int:
         for points in shattered:
             last = points[-1] + 1 if points else 0
             for point in range(last, array.shape[1]):
-                columns = array[:, [*points, point]]
-                codes = columns @ (1 << np.arange(size + 1))
+                codes = array[:, [*points, point]] @ (1 << np.arange(size + 1))
                 if np.unique(codes).size == 2 ** (size + 1):
                     larger.append((*points, point))
         if not larger:
@@ -1026,25 +1024,22 @@ def littlestone_dimension(members: ArrayLike) -> int:
     (1, 2)
     """
     array = _distinct(members)
-    everyone = (1 << len(array)) - 1
     # For each point, the functions that are 1 there, as the bits of a number.
     ones = [sum(1 << int(f) for f in np.flatnonzero(column)) for column in array.T]
-    known: dict[int, int] = {}
 
+    @cache
     def dimension(left: int) -> int:
-        if left not in known:
-            found, most = 0, left.bit_count().bit_length() - 1
-            for says_one in ones:
-                one, zero = left & says_one, left & ~says_one
-                # Smaller parts cannot be deeper.
-                if min(one.bit_count(), zero.bit_count()) >= 2**found:
-                    found = max(found, 1 + min(dimension(one), dimension(zero)))
-                if found == most:
-                    break
-            known[left] = found
-        return known[left]
+        found, most = 0, left.bit_count().bit_length() - 1
+        for says_one in ones:
+            one, zero = left & says_one, left & ~says_one
+            # Smaller parts cannot be deeper.
+            if min(one.bit_count(), zero.bit_count()) >= 2**found:
+                found = max(found, 1 + min(dimension(one), dimension(zero)))
+            if found == most:
+                break
+        return found
 
-    return dimension(everyone)
+    return dimension((1 << len(array)) - 1)
 
 
 def _distinct(members: ArrayLike) -> IntArray:

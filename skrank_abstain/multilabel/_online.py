@@ -384,8 +384,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         score : float
         """
         scores, relevance = self._labelled(X, y)
-        mean = float(self._losses(relevance, scores).mean())
-        return 1.0 - mean / self.loss_bound
+        return 1.0 - float(self._losses(relevance, scores).mean()) / self.loss_bound
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

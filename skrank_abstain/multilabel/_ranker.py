@@ -324,8 +324,7 @@ def pairwise_logistic_objective(
     gradient[:, n_features:] = slopes.sum(axis=0)[:, None] / n_samples
     # Intercepts are not penalised: the popularity of a label does not depend on the
     # unit of the features.
-    penalty = 0.5 * alpha * float(np.sum(coef**2))
-    return total / n_samples + penalty, gradient.ravel()
+    return total / n_samples + 0.5 * alpha * float(np.sum(coef**2)), gradient.ravel()
 
 
 class LinearMultilabelRanker(MultilabelRanker):

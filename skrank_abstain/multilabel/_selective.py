@@ -630,8 +630,7 @@ default="misranking"
         scored = ranker._scored(items.X, qid=items.qid)
         X = self._check_samples(X)
         samples = group_queries(np.arange(X.shape[0]), X.shape[0])
-        shape = X.shape[0], self.n_labels_
-        labels = None if y is None else self._relevance(y, shape)
+        labels = None if y is None else self._relevance(y, (X.shape[0], self.n_labels_))
         hashes = intake.hash_rows(X)
         rows = intake.describe_rows(self, hashes, samples, labels, unit="sample")
         kinds = intake.groups_of_queries(groups, samples)

@@ -169,8 +169,7 @@ def deferred(
     False
     """
     top = {"within_top": within_top, "deciding_top": deciding_top}
-    task = partial(_made, "predict_pairs", **top)
-    return _frame(task, ranker, frame, qid, item_id)
+    return _frame(partial(_made, "predict_pairs", **top), ranker, frame, qid, item_id)
 
 
 def ranking(

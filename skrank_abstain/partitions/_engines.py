@@ -424,9 +424,8 @@ def _batches_of(file: Any, schema: Any) -> Iterator[Any]:
         groups = [group.id for group in file.row_groups]
         read = [name for name in schema.names if name in own]
         for batch in reader.iter_batches(_ROWS, row_groups=groups, columns=read):
-            n_rows = batch.num_rows
             columns = [
-                batch[name] if name in own else pa.repeat(keys[name], n_rows)
+                batch[name] if name in own else pa.repeat(keys[name], batch.num_rows)
                 for name in schema.names
             ]
             whole = pa.RecordBatch.from_arrays(columns, schema=schema)  # casts, safely

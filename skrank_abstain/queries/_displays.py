@@ -132,7 +132,7 @@ class TopSetDisplay(Display):
         levels, own = levels[known[queries.codes]], ranker.threshold_
         thresholds = np.unique(levels)[::-1]
         n = np.arange(1, sizes.max() + 1)
-        display = cls(
+        return cls(
             size=_at_least(levels, thresholds) / sizes.size,
             coverage=_at_least(best.ravel(), thresholds) / best.size,
             fixed_size=np.minimum(n[:, None], sizes).mean(axis=1),
@@ -140,16 +140,14 @@ class TopSetDisplay(Display):
             point=((levels >= own).sum() / sizes.size, (best >= own).mean()),
             k=ranker._k,
             name=type(ranker).__name__ if name is None else name,
-        )
-        return display.plot(ax, **kwargs)
+        ).plot(ax, **kwargs)
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         style = {"label": join_label(name)}
         self.line_ = draw_curve(self.ax_, self.size, self.coverage, style, kwargs)
+        style = {"marker": self.line_.get_marker(), "color": self.line_.get_color()}
         # The marker is for the point alone.
-        marker = self.line_.get_marker()
         self.line_.set_marker("none")
-        style = {"marker": marker, "color": self.line_.get_color()}
         (self.point_,) = self.ax_.plot(*self.point, **style)
         fixed = self.fixed_size, self.fixed_coverage
         self.fixed_line_ = draw_reference(self.ax_, *fixed, "as many of every query")
@@ -257,18 +255,16 @@ class QueryRiskDisplay(Display):
                 "y must have a query with a relevant item: others have no "
                 f"{ranker._named}, and there is nothing to draw."
             )
-        display = cls(
+        return cls(
             coverage=count / count[-1],
             selective_risk=lost / count,
             aurc=area_of_prefixes(count, lost),
             metric=ranker._named,
             name=type(ranker).__name__ if name is None else name,
-        )
-        return display.plot(ax, **kwargs)
+        ).plot(ax, **kwargs)
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
-        label = join_label(name, f"AURC = {self.aurc:.3f}")
-        style = {"marker": "none", "label": label}
+        style = {"marker": "none", "label": join_label(name, f"AURC = {self.aurc:.3f}")}
         curve = self.coverage, self.selective_risk
         self.line_ = draw_curve(self.ax_, *curve, style, kwargs)
         level = np.full(2, self.selective_risk[-1])

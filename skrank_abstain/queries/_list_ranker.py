@@ -162,8 +162,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         seen = pages.not_new(about)
         # The certificate of a ranker with groups is for each of them.
         alone = None not in getattr(self, "n_group_queries_", [None])
-        kept = not (seen or alone)
-        said = [*seen, found.promise[0], *found.compare(kept=kept)]
+        said = [*seen, found.promise[0], *found.compare(kept=not (seen or alone))]
         if alone:
             said.append("The promise is for each group by itself, not for all at once.")
         if y is None:

@@ -579,8 +579,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         metric = ListMetric.parse(self._metric)
 
         def values(gain: Any) -> FloatArray:
-            gains = gains_of(items.y, gain)
-            return metric.by_query(items.score, gains, items.queries)
+            return metric.by_query(items.score, gains_of(items.y, gain), items.queries)
 
         found = {self._named: values(self._gain)}
         for gain in ("exponential", "linear"):

@@ -68,8 +68,7 @@ class SetResults(Table):
     weight: FloatArray
 
     def __repr__(self) -> str:
-        n = self.size.size
-        return f"SetResults(n_queries={n}, mean_size={self.mean_size:.3g})"
+        return f"SetResults(n_queries={self.size.size}, mean_size={self.mean_size:.3g})"
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return vars(self)
@@ -242,8 +241,7 @@ class TopSetRanker(ListRanker[SetResults]):
         self._k = check_positive_int(self.k, "k")
         if self._k > 1 and self.tie_model == "graded_relevance":
             share = 0.0  # the sets go by places, of which this tie model changes none
-        rows = take_labelled_rows(self, X, y, qid)
-        parts, _ = self._learn(rows, share)
+        parts, _ = self._learn(take_labelled_rows(self, X, y, qid), share)
         levels = first_levels(self._levels(parts[-1]), parts[-1], self._k)
         self._known = levels[~np.isnan(levels[:, 0])]
         self.n_queries_ = len(self._known)

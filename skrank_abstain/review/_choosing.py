@@ -250,9 +250,8 @@ def questions_of_query(
             pairs = np.sort(pairs[most])
         if not pairs.size:
             return
-        values = objective.values(
-            posterior, first[pairs], second[pairs], answer_proba, loss
-        )
+        ends = first[pairs], second[pairs]
+        values = objective.values(posterior, *ends, answer_proba, loss)
         values = _numbers(values, objective, pairs.size)
         best = int(np.argmax(values))
         if values[best] <= 0:
@@ -286,12 +285,11 @@ def choose_questions(
     chosen : list of (query, Question)
         By falling value.
     """
-    equal = per_query == "equal"
     limit = None if isinstance(per_query, str) else per_query
 
     def turns(query: int, stream: Iterator[Question]) -> Iterator[tuple[Any, ...]]:
         for turn, question in enumerate(islice(stream, limit)):
-            yield turn if equal else 0, -question.value, query, question
+            yield turn * (per_query == "equal"), -question.value, query, question
 
     # A question may be worth more than the one before it in its query: `merge` compares
     # only the next question of each query, and forms no other.

@@ -220,12 +220,8 @@ def _answer(
 def _review(before: Review, said: IntArray, names: NDArray[Any], known: Any) -> Review:
     """Return a review of all answers, with the error rates that are known."""
     left, right, label, reviewer, truth, sure = said.T
-    answers = {
-        "left": left,
-        "right": right,
-        "label": label,
-        "reviewer": names[reviewer],
-    }
+    answers = {"left": left, "right": right, "label": label}
+    answers["reviewer"] = names[reviewer]
     sure = sure == 1
     gold = {"left": left[sure], "right": right[sure], "label": truth[sure]}
     scored = before.items, before.calibration, before.region

@@ -314,9 +314,8 @@ def _given(
         e = at // 2
         if answered.cut[e]:
             continue
-        i, j = answered.left[e], answered.right[e]
-        if at % 2:
-            i, j = j, i
+        i = answered.right[e] if at % 2 else answered.left[e]
+        j = answered.left[e] + answered.right[e] - i
         worse, tie, better = _seen_from(i, e, answered)
         for u in range(n_nodes):
             _cavity(log_belief[j, u], messages[4 * e + 1 - at, u], cavity)
@@ -436,8 +435,7 @@ def _row(
             half = (1 - tied[a]) / 2
             total = _same(tied[a], worse, even, better)
             for u in range(chain.shape[1]):
-                cut = answered.cut[e]
-                same = beliefs.belief[k, u, a] if cut else chain[k, u, a, a]
+                same = beliefs.belief[k, u, a] if answered.cut[e] else chain[k, u, a, a]
                 under[u, a, k] += half * (better / total - 1) * same
                 tie[u, a, k] += tied[a] * (even / total - 1) * same
 

@@ -157,8 +157,7 @@ def top_values(
     those of items linked to an item of the question through its grade, others through
     the node.
     """
-    now = _discounted(expected, depth)
-    values = np.full(first.shape[0], -now)
+    values = np.full(first.shape[0], -_discounted(expected, depth))
     of_first, of_second = np.empty(tree.shape[0]), np.empty(tree.shape[0])
     for c in range(first.shape[0]):
         i, j = first[c], second[c]
