@@ -24,8 +24,9 @@ from scipy.stats import multinomial
 from sklearn.base import BaseEstimator, _clone_parametrized
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRequest
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, validate_data
 
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import check_scores, listed, shown
@@ -41,9 +42,17 @@ _BY_CHANCE = 0.01
 
 
 class ScoreColumn(BaseEstimator):
-    """Ranker for scores that you have: the first column of X. There is nothing to fit.
+    """Ranker for scores that you have: the only column of X. Calibrate it unfitted.
 
-    In `SelectiveMultilabelRanker` every column of X is the score of a label.
+    ``ScoreColumn().fit(X[["score"]])`` takes that column of any frame. In
+    `SelectiveMultilabelRanker` every column of X is the score of a label.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        1, if it was fitted.
+    feature_names_in_ : ndarray of shape (1,)
+        Name of the column, if it was fitted on a frame.
 
     Examples
     --------
@@ -60,35 +69,57 @@ class ScoreColumn(BaseEstimator):
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Do nothing.
+        """Remember the name of the column.
 
         Parameters
         ----------
-        X, y : object
+        X : array-like or frame of shape (n_items, 1)
+        y : object, default=None
             Ignored.
 
         Returns
         -------
         self : object
         """
+        validate_data(self, _only_column(X), skip_check_array=True)
         return self
 
     def predict(self, X: ArrayLike) -> FloatArray:
-        """Return the first column.
+        """Return the column.
 
         Parameters
         ----------
-        X : array-like of shape (n_items, n_columns)
+        X : array-like or frame of shape (n_items, 1)
+            A frame may have others beside the one that ``fit`` got.
 
         Returns
         -------
         scores : ndarray of shape (n_items,), float64
+
+        Raises
+        ------
+        ValueError
+            If X has several columns, and ``fit`` chose none.
         """
-        return np.asarray(X, dtype=np.float64)[:, 0]
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and hasattr(X, "columns"):
+            X = _safe_indexing(X, [*names], axis=1)
+        return np.asarray(_only_column(X), dtype=np.float64)[:, 0]
 
     # Rankers around it then use all rows for calibration.
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+def _only_column(X: Any) -> Any:
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if X.shape[1:] != (1,):
+        raise ValueError(
+            "X must be one column of scores for ScoreColumn, got shape "
+            f"{tuple(X.shape)}: select it, as X[['score']] or X[:, [0]]. To leave "
+            "others in a frame, pass ScoreColumn().fit(X[['score']])."
+        )
+    return X
 
 
 class FrozenModel:
