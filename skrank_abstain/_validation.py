@@ -35,7 +35,7 @@ _NAMED_LOSSES = {
 }
 _LOSS_NAMES = ", ".join(map(repr, _NAMED_LOSSES))
 _LABELS = " Several labels: multilabel.SelectiveMultilabelRanker; certify what its "
-_LABELS += "to_items(X, y) returns, with scorers.ScoreColumn()."
+_LABELS += "to_items(X, y) returns, with scorers.ScoreColumn(0)."
 #: Most characters of a repr, and most values of a collection, in a message.
 _LONGEST = 120
 _MOST = 10
@@ -543,8 +543,8 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     if len(X.shape) != 2:
         raise ValueError(
             f"Expected 2D array, got {len(X.shape)}D array instead: X must be of shape "
-            f"(n_items, n_features), got {X.shape}. Reshape your data. Scores alone: "
-            "X[:, None]. Texts: pandas.DataFrame({'text': X}) and a ColumnTransformer."
+            f"(n_items, n_features), got {X.shape}. Reshape your data. Scores: X[:, "
+            "None]. Texts: pandas.DataFrame({'text': X}), with a ColumnTransformer."
         )
     for axis, what in ((1, "feature"), (0, "sample")):
         # A request without items gets an empty answer.

@@ -32,9 +32,6 @@ _FEW_QUERIES = 200
 #: Folds of the default.
 _N_FOLDS = 5
 
-#: Methods that move the threshold, by the parameter that they set.
-_MOVES = {"coverage": "at_coverage", "cost": "at_cost", "max_risk": "at_risk"}
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -44,8 +41,9 @@ def _with_parameter(name: str) -> Callable[[Method], Method]:
     def has_it(self: Any) -> bool:
         names = self._get_param_names()
         if {name, "rule"}.isdisjoint(names):  # the cause in a traceback
-            own = " and ".join(how for each, how in _MOVES.items() if each in names)
-            raise AttributeError(f"{type(self).__name__} has {own} instead.")
+            own = next(k for k in ("coverage", "cost", "max_risk") if k in names)
+            way = f"at_{own.removeprefix('max_')}"
+            raise AttributeError(f"{type(self).__name__} has {way} instead.")
         return True
 
     return cast("Callable[[Method], Method]", available_if(has_it))
@@ -364,10 +362,9 @@ class RuleThreshold(ModelWrapper):
 
     def _given(self: Any) -> str:
         """Return digits of the parameters beside the rule that set the threshold."""
-        model = self.tie_model  # an instance that was fitted has the same parameters
-        is_name = isinstance(model, str)
-        named = model if is_name else (type(model).__name__, model.get_params())
-        return identify(self.loss, named)
+        # Of an instance its parameters: it may have been fitted since.
+        params = getattr(self.tie_model, "get_params", lambda: self.tie_model)()
+        return identify(self.loss, type(self.tie_model).__name__, params)
 
     def _warn_of_few(self, rule: selection.Rule) -> None:
         """Warn where few queries set the threshold, unless all items are one query."""

@@ -110,9 +110,7 @@ def fit_ranker(
 
 def _query_parameter(model: Any) -> str:
     """Return by which parameter, "qid" or "group", a model's ``fit`` takes queries."""
-    return next(
-        (each for each in ("qid", "group") if has_fit_parameter(model, each)), ""
-    )
+    return next((k for k in ("qid", "group") if has_fit_parameter(model, k)), "")
 
 
 def _trains_on_queries(model: Any) -> bool:

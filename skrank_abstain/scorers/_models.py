@@ -26,7 +26,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRequest
-from sklearn.utils.validation import _num_samples, validate_data
+from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import check_scores, listed, shown
@@ -42,17 +42,14 @@ _BY_CHANCE = 0.01
 
 
 class ScoreColumn(BaseEstimator):
-    """Ranker for scores that you have: the only column of X. Calibrate it unfitted.
+    """Ranker for scores that you have, a column of X. There is nothing to fit.
 
-    ``ScoreColumn().fit(X[["score"]])`` takes that column of any frame. In
-    `SelectiveMultilabelRanker` every column of X is the score of a label.
+    In `SelectiveMultilabelRanker` every column of X is the score of a label.
 
-    Attributes
+    Parameters
     ----------
-    n_features_in_ : int
-        1, if it was fitted.
-    feature_names_in_ : ndarray of shape (1,)
-        Name of the column, if it was fitted on a frame.
+    column : str or int, default=None
+        Name or position of the scores in X. None: X has no other column.
 
     Examples
     --------
@@ -68,20 +65,23 @@ class ScoreColumn(BaseEstimator):
     array([0.9, 0.2])
     """
 
+    column: str | int | None = None  # also of objects that were saved without it
+
+    def __init__(self, column: str | int | None = None) -> None:
+        self.column = column
+
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Remember the name of the column.
+        """Do nothing.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_items, 1)
-        y : object, default=None
+        X, y : object
             Ignored.
 
         Returns
         -------
         self : object
         """
-        validate_data(self, _only_column(X), skip_check_array=True)
         return self
 
     def predict(self, X: ArrayLike) -> FloatArray:
@@ -89,8 +89,7 @@ class ScoreColumn(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_items, 1)
-            A frame may have others beside the one that ``fit`` got.
+        X : array-like or frame of shape (n_items, n_columns)
 
         Returns
         -------
@@ -99,27 +98,21 @@ class ScoreColumn(BaseEstimator):
         Raises
         ------
         ValueError
-            If X has several columns, and ``fit`` chose none.
+            If X has several columns, and ``column`` is None.
         """
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and hasattr(X, "columns"):
-            X = _safe_indexing(X, [*names], axis=1)
-        return np.asarray(_only_column(X), dtype=np.float64)[:, 0]
+        rows: Any = X if hasattr(X, "shape") else np.asarray(X)
+        if self.column is None and rows.shape[1:] != (1,):
+            raise ValueError(
+                "X must be one column of scores, as X[['score']], where column=None, "
+                f"got shape {tuple(rows.shape)}: pass that column alone, or its name, "
+                "as ScoreColumn('score')."
+            )
+        chosen = _safe_indexing(rows, [self.column or 0], axis=1)
+        return np.asarray(chosen, dtype=np.float64)[:, 0]
 
     # Rankers around it then use all rows for calibration.
     def __sklearn_is_fitted__(self) -> bool:
         return True
-
-
-def _only_column(X: Any) -> Any:
-    X = X if hasattr(X, "shape") else np.asarray(X)
-    if X.shape[1:] != (1,):
-        raise ValueError(
-            "X must be one column of scores for ScoreColumn, got shape "
-            f"{tuple(X.shape)}: select it, as X[['score']] or X[:, [0]]. To leave "
-            "others in a frame, pass ScoreColumn().fit(X[['score']])."
-        )
-    return X
 
 
 class FrozenModel:

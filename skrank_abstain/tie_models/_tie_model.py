@@ -242,10 +242,9 @@ class DifferenceModel(TieModel):
             last = int(np.argmax(rise > _RISE))
             raise ValueError(
                 f"{type(self).__name__}.proba_at_gap must make neither a tie nor the "
-                "opposite order more probable as the gap grows, got a probability "
-                f"that rises by {rise[last]:.3g} up to a gap of {gap[last]:.3g}: the "
-                "gap would not order pairs by their risk. Write a BinModel, or give "
-                "the risks to PairDecisions.accepting or baselines.ConfidenceThreshold."
+                "opposite order more probable as the gap grows, got one that rises by "
+                f"{rise[last]:.3g} up to a gap of {gap[last]:.3g}. Write a BinModel, or"
+                " pass risks to PairDecisions.accepting or to ConfidenceThreshold."
             )
 
     def check_probabilities(self, largest: float) -> None:

@@ -343,7 +343,7 @@ def test_files_are_read_as_far_as_a_model_with_names_needs(tmp_path):
         frame = frame.assign(y=part.target, q=part.qid + 30 * number, item="a")
         if number:  # the first file lacks it
             frame["note"] = "?"
-        frame.to_parquet(tmp_path / f"{number}.parquet")
+        frame.to_parquet(tmp_path / f"{number}.parquet", index=False)
     model = Ridge().fit(frame.filter(regex="x"), frame["y"])
     names = {"label": "y", "qid": "q"}
     with pytest.warns(UserWarning, match="items have the features of"):
@@ -351,15 +351,11 @@ def test_files_are_read_as_far_as_a_model_with_names_needs(tmp_path):
             calibrate(BALToR(model), tmp_path, **names), tmp_path, **names
         )
     assert totals.pairs.size == 60
-    # Scores are chosen as features are.
-    alike = frame.drop(columns="note").set_index(frame.pop("item"))
-    alike.to_parquet(tmp_path / "one")
-    by_name = ScoreColumn().fit(frame[["x3"]])
-    ranker = calibrate(BALToR(by_name), tmp_path / "one", **names)
-    assert ranker.feature_names_in_.tolist() == ["x3"]
-    with pytest.raises(
-        ValueError, match=r"one column of scores .*passed: \['x0', 'x1'"
-    ):
+    rows = frame.drop(columns=["note", "item"])
+    rows.to_parquet(tmp_path / "one", index=False)
+    ranker = calibrate(BALToR(ScoreColumn("x3")), tmp_path / "one", **names)
+    np.testing.assert_array_equal(ranker.predict(rows.filter(regex="x")), rows["x3"])
+    with pytest.raises(ValueError, match=r"one column of scores.*passed: \['x0', 'x1'"):
         calibrate(BALToR(ScoreColumn()), tmp_path / "one", **names)
 
 

@@ -44,13 +44,14 @@ def test_one_column_of_scores_is_chosen_or_refused():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"price": [3.0, 1.0], "score": [0.2, 0.7]})
     for X in (frame, frame.to_numpy(), [[3.0, 0.2]], [0.2, 0.7]):
-        for ask in (ScoreColumn().predict, ScoreColumn().fit):
-            with pytest.raises(ValueError, match=r"one column .*X\[\['score'\]\]"):
-                ask(X)
-    chosen = ScoreColumn().fit(frame[["score"]])
-    for model, X in ((ScoreColumn(), frame[["score"]]), (chosen, frame)):
-        assert model.predict(X).tolist() == [0.2, 0.7]
-    assert chosen.predict([[0.5]]).tolist() == [0.5]
+        with pytest.raises(ValueError, match=r"one column .*X\[\['score'\]\]"):
+            ScoreColumn().predict(X)
+    for model, X in (
+        (ScoreColumn(), frame[["score"]]),
+        (ScoreColumn("score"), frame),
+        (ScoreColumn(1), frame.to_numpy()),
+    ):
+        assert clone(model).predict(X).tolist() == [0.2, 0.7]
 
 
 def test_boosters_are_fitted_after_fit(library, trained):

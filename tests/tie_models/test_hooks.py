@@ -178,7 +178,7 @@ def test_what_becomes_more_probable_with_the_gap_is_refused(name, rise):
     if rise < 1e-6:  # float32 rounds
         model.fit(SCORES, Y)
         return
-    with pytest.raises(ValueError, match=r"rises by 0.005 up to a gap of 2.5: .*Bin"):
+    with pytest.raises(ValueError, match=r"rises by 0.005 up to a gap of 2.5. .*Bin"):
         model.fit(SCORES, Y)
 
 
