@@ -116,6 +116,13 @@ def test_a_loss_or_a_tie_model_that_comes_later_is_noticed(later, saved):
         np.testing.assert_array_equal(ranker.predict_pairs(**DAY).risk, pairs.risk)
 
 
+@pytest.mark.parametrize("later", [{"loss": "zero_one"}, {"tie_model": "davidson"}])
+def test_so_is_another_name_of_them(later):
+    ranker = BALToR(Ridge(), random_state=0).fit(**FIT).set_params(**later)
+    with pytest.warns(UserWarning, match=r"that of GradedRelevance\(\) and the loss"):
+        ranker.predict_pairs(**DAY)
+
+
 def test_the_other_ways_to_move_a_threshold_are_named():
     ranker = RiskControlledRanker(Ridge(), max_risk=0.45)
     assert not hasattr(ranker, "at_coverage")
