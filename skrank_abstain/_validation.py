@@ -35,7 +35,7 @@ _NAMED_LOSSES = {
 }
 _LOSS_NAMES = ", ".join(map(repr, _NAMED_LOSSES))
 _LABELS = " Several labels: multilabel.SelectiveMultilabelRanker; certify what its "
-_LABELS += "to_items(X, y) returns, with scorers.ScoreColumn()."
+_LABELS += "to_items(X, y) returns, with scorers.ScoreColumn(0)."
 #: Most characters of a repr, and most values of a collection, in a message.
 _LONGEST = 120
 _MOST = 10
@@ -454,8 +454,8 @@ def check_loss(loss: Any) -> FloatArray:
     ----------
     loss : "misranking", "clear_order", "zero_one" or array-like of shape (3, 3)
         Rows are predictions, columns truths, both in the order -1, 0, +1. The
-        diagonal is zero, entries are finite and non-negative, and turning a pair
-        around changes nothing: ``loss[i, j] == loss[2 - i, 2 - j]``.
+        diagonal is zero, entries are finite and non-negative, one is positive, and
+        turning a pair around changes nothing: ``loss[i, j] == loss[2 - i, 2 - j]``.
 
     Returns
     -------
@@ -474,6 +474,7 @@ def check_loss(loss: Any) -> FloatArray:
         "have non-negative entries": matrix >= 0,
         # A right prediction costs nothing: risks are measured against it.
         "have a zero diagonal": np.diag(matrix) == 0,
+        "have a positive entry, which decisions avoid": matrix.any(),
         # Left and right depend on row order alone.
         "be mirror-symmetric, loss[i, j] == loss[2 - i, 2 - j], so that turning a "
         "pair around changes nothing": matrix == matrix[::-1, ::-1],
@@ -542,8 +543,8 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     if len(X.shape) != 2:
         raise ValueError(
             f"Expected 2D array, got {len(X.shape)}D array instead: X must be of shape "
-            f"(n_items, n_features), got {X.shape}. Reshape your data. "
-            "Texts: pandas.DataFrame({'text': X}), with a ColumnTransformer inside."
+            f"(n_items, n_features), got {X.shape}. Reshape your data. Scores: X[:, "
+            "None]. Texts: pandas.DataFrame({'text': X}), with a ColumnTransformer."
         )
     for axis, what in ((1, "feature"), (0, "sample")):
         # A request without items gets an empty answer.

@@ -41,6 +41,7 @@ VALUES = [
     (lambda: check_loss(-ZERO_ONE_LOSS), r"non-negative entries, got \[\["),
     (lambda: check_loss(np.where(ZERO_ONE_LOSS, np.inf, 0)), r"loss must be finite"),
     (lambda: check_loss(np.where(ZERO_ONE_LOSS, np.nan, 0)), r"loss must be finite"),
+    (lambda: check_loss(np.zeros((3, 3))), r"loss must have a positive entry"),
     (lambda: check_loss(np.ones((3, 3))),
      r"loss must have a zero diagonal, got \[\[1\.0, 1\.0, 1\.0\]"),
     # A == A.T is not the symmetry that is asked for.

@@ -39,7 +39,12 @@ def _with_parameter(name: str) -> Callable[[Method], Method]:
     """Decorate a method of the estimators with this parameter, or with any rule."""
 
     def has_it(self: Any) -> bool:
-        return not {name, "rule"}.isdisjoint(self._get_param_names())
+        names = self._get_param_names()
+        if {name, "rule"}.isdisjoint(names):  # the cause in a traceback
+            own = next(k for k in ("coverage", "cost", "max_risk") if k in names)
+            way = f"at_{own.removeprefix('max_')}"
+            raise AttributeError(f"{type(self).__name__} has {way} instead.")
+        return True
 
     return cast("Callable[[Method], Method]", available_if(has_it))
 
@@ -304,6 +309,8 @@ class RuleThreshold(ModelWrapper):
     _novelty: NoveltyTest | None = None
     #: What the choice of the threshold warned of.
     _doubts: list[str]
+    #: Identifies loss and tie_model; rankers of older files have none.
+    _given_in_fit: str = ""
     random_state: Any
     verbose: int
     #: Whether a tie is among the answers.
@@ -332,6 +339,7 @@ class RuleThreshold(ModelWrapper):
         self._id_of_fit = identify(*facts)
         # Bounds that were tested since fit; the copies share the list.
         self._bounds: list[float] = []
+        self._given_in_fit = self._given()
         self._set_threshold(rule)
         if self._answers_ties:
             self._calibration.warn_of_ties(self._region)
@@ -351,6 +359,15 @@ class RuleThreshold(ModelWrapper):
                 f"{self.n_queries_} queries: threshold {self.threshold_:.6g}, coverage "
                 f"{self.coverage_:.4f}"
             )
+
+    def _given(self: Any) -> str:
+        """Return what identifies the parameters beside the rule."""
+        loss, model = self.loss, self.tie_model
+        if isinstance(loss, str) and isinstance(model, str):  # hashing takes 50 us
+            return f"{loss}, {model}"
+        # Of an instance its parameters: it may have been fitted since.
+        params = getattr(model, "get_params", lambda: model)()
+        return identify(loss, type(model).__name__, params)
 
     def _warn_of_few(self, rule: selection.Rule) -> None:
         """Warn where few queries set the threshold, unless all items are one query."""
@@ -403,6 +420,12 @@ class RuleThreshold(ModelWrapper):
                 f"Parameters were set after fit: the threshold is that of "
                 f"{self._fitted_rule!r}, not of {now!r}. Fit again for the other, or "
                 "take at_coverage, at_cost or at_risk."
+            )
+        elif self._given_in_fit not in ("", self._given()):
+            warn_user(
+                "Parameters were set after fit: the threshold is that of "
+                f"{self.tie_model_!r} and the loss {self._loss.tolist()}. Fit again "
+                "for another tie_model or loss."
             )
         if self.threshold_ != self._region.risk:
             raise ValueError(
@@ -591,7 +614,7 @@ def score_new_items(
             "a search hands it on only with sklearn.set_config("
             "enable_metadata_routing=True)), or name a column of X with qid_col=."
         )
-    intake.warn_of_batch(ranker, rows)
+    intake.warn_of_batch(ranker, rows, qid)
     ranker._warn_if_changed()
     return rows, scorers.score_items(ranker.estimator_, rows.X, rows.named_queries)
 

@@ -362,8 +362,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             Values of ``classes_``. Where the two scores are equal: the tie, or left
             if there are two classes.
         """
-        label = self._decide(X).label
-        return self._classes.named(label)
+        return self._classes.named(self._decide(X).label)
 
     def conditional_risk(self, X: Any) -> FloatArray:
         """Return the expected loss of the prediction for each pair.

@@ -329,14 +329,19 @@ def _doubt_about_queries(
     )
 
 
-def warn_of_batch(estimator: Any, rows: Rows) -> None:
-    """Warn if rows to score seem to lack their queries."""
+def warn_of_batch(estimator: Any, rows: Rows, qid: Any = None) -> None:
+    """Warn if rows to score seem to lack their queries.
+
+    A text as ``qid`` names one query, or a column that X lacks.
+    """
     n_items, largest = rows.queries.n_items, estimator._largest_query
-    if not rows.has_qid and estimator._fitted_with_qid and n_items > _TIMES * largest:
+    lacks = isinstance(qid, str) or not rows.has_qid
+    if lacks and estimator._fitted_with_qid and n_items > _TIMES * largest:
+        got = "one text as qid" if rows.has_qid else "no qid"
         warn_user(
             # The same text for all requests: Python shows it once for each line.
             f"More than {_TIMES * largest} rows are one query: "
-            f"{type(estimator).__name__} got no qid, and the largest query it was "
+            f"{type(estimator).__name__} got {got}, and the largest query it was "
             f"calibrated on has {largest} rows. {_REMEDY}",
             OneQueryWarning,
         )

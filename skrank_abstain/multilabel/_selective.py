@@ -66,7 +66,7 @@ def to_items(scores: ArrayLike, *, y: Any = None) -> LabelItems:
 
     See Also
     --------
-    skrank_abstain.scorers.ScoreColumn : The ranker of such items.
+    skrank_abstain.scorers.ScoreColumn : With ``column=0`` the ranker of such items.
     SelectiveMultilabelRanker : All of it in one estimator.
 
     Notes
@@ -343,7 +343,7 @@ default="misranking"
             None, coverage=self.coverage, coverage_guarantee=self.coverage_guarantee
         )
         ranker = SelectiveRanker(
-            ScoreColumn(),
+            ScoreColumn(0),
             rule=budget._rule() if self.cost is None else Price(self.cost),
             tie_model=self.tie_model,
             loss=self.loss,

@@ -13,7 +13,12 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_consistent_length
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._validation import check_numbers, check_positive_int, shown
+from skrank_abstain._validation import (
+    check_numbers,
+    check_positive_int,
+    refuse_values,
+    shown,
+)
 from skrank_abstain.pairs._tables import Table, python_rows
 
 #: Reason of a pair that is decided as people say.
@@ -258,8 +263,8 @@ class PairDecisions(Table):
         Raises
         ------
         ValueError
-            If there is not one value per pair, a risk is not finite, or the accepted
-            pairs have a higher median risk than the others.
+            If there is not one value per pair, ``accepted`` is no mask, a risk is not
+            finite, or the accepted pairs have a higher median risk than the others.
 
         Examples
         --------
@@ -271,7 +276,10 @@ class PairDecisions(Table):
         0.5
         """
         check_consistent_length(self.left, accepted, risk)
-        accepted = np.asarray(accepted, bool)
+        mask = np.asarray(accepted)
+        rule = "accepted must hold True or False for each pair, and no confidence"
+        refuse_values(mask, ~np.isin(mask, (0, 1)), rule)
+        accepted = mask.astype(bool)
         risk = check_numbers(risk, "risk", unit="pair")
         if 0 < accepted.sum() < accepted.size:
             taken, others = np.median(risk[accepted]), np.median(risk[~accepted])

@@ -101,7 +101,8 @@ def calibrate(
             f"{scorers.describe(model)}, which is not: train it on other queries first."
         )
     names = scorers.names_in_model(model)
-    partitions, columns = open_frame(frame, names, qid, label=label, item_id=item_id)
+    others = {"label": label, "item_id": item_id}
+    partitions, columns = open_frame(frame, names, qid, rule.groups, **others)
     reader = Reader(_unfitted(ranker), label, qid, columns, rule.groups)
     parts = partitions.map(_score, reader, model)
     if not parts:
@@ -429,17 +430,22 @@ class ModelColumns:
 
 
 def open_frame(
-    frame: Any, names: tuple[list[Any] | None, bool], qid: Any, **others: Any
+    frame: Any, names: Any, qid: Any, groups: Any = None, **others: Any
 ) -> tuple[_engines.Partitions, ModelColumns]:
     """Return the partitions of a frame, and the columns of its model, both checked.
 
     ``names`` are those in the model, and whether its library made them up; ``qid`` and
-    the others name columns that are no features.
+    the others name columns that are no features, ``groups`` one that may be.
     """
     _check_names(qid=qid, **others)
-    columns = ModelColumns(*names, (qid, *others.values()))
+    known, made_up = names
+    columns = ModelColumns(known, made_up, (qid, *others.values()))
     _check_same_columns(frame, columns)
-    return _engines.as_partitions(frame, qid), columns
+    read = None
+    # A position counts all columns.
+    if known is not None and not made_up and isinstance(groups, str | None):
+        read = [each for each in (*known, groups, *others.values()) if each is not None]
+    return _engines.as_partitions(frame, qid, read), columns
 
 
 def _check_names(**names: Any) -> None:

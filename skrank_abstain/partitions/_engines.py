@@ -101,7 +101,7 @@ def engine_of(frame: Any) -> str:
 
 
 def as_partitions(
-    frame: Any, qid: str | None = None, *, alone: bool = False
+    frame: Any, qid: str | None = None, columns: Iterable[Any] | None = None
 ) -> Partitions:
     """Return the partitions of a frame.
 
@@ -110,19 +110,20 @@ def as_partitions(
     frame : Dask or Spark DataFrame, str, PathLike, pyarrow.dataset.Dataset or list
     qid : str, default=None
         Column of the queries; Parquet files are cut between them.
-    alone : bool, default=False
-        Whether tasks need no other column; engines that can skip them do.
+    columns : iterable, default=None
+        The others that tasks need, where engines can skip the rest; None: all.
     """
     engine = engine_of(frame)
     if engine == "list":
         return ListPartitions(check_list(frame))
     if engine == "parquet":
-        return ParquetPartitions(frame, qid, () if alone else None)
-    if alone and qid is not None:
-        require_columns([qid], frame.columns)
-        # For Spark a dot leads into a column.
-        name = "`" + qid.replace("`", "``") + "`" if engine == "spark" else qid
-        frame = frame[[name]]
+        return ParquetPartitions(frame, qid, columns)
+    if columns is not None and qid is not None:
+        names = [*dict.fromkeys([*columns, qid])]
+        require_columns(names, frame.columns)
+        if engine == "spark":  # where a dot leads into a column
+            names = ["`" + name.replace("`", "``") + "`" for name in names]
+        frame = frame[names]
     return DaskPartitions(frame) if engine == "dask" else SparkPartitions(frame)
 
 
@@ -158,7 +159,7 @@ def check_partitions(frame: Any, *, qid: str | None = None) -> None:
     ...
     ValueError: frame must have each query in one partition, got query 'a' in ...
     """
-    found = as_partitions(frame, qid, alone=True).map(_queries_of, qid)
+    found = as_partitions(frame, qid, ()).map(_queries_of, qid)
     refuse_split_queries([ids for ids, _ in found])
     for number, (_, apart) in enumerate(found):
         if apart is not None:

@@ -34,9 +34,9 @@ def fit_ranker(
     estimator : estimator
         Never changed. ``XGBRanker``, ``LGBMRanker`` and ``CatBoostRanker``, also as
         the last step of a pipeline, get rows sorted by query, the queries in the form
-        that their library wants, and integer grades. Any other estimator gets the rows
-        and ``y`` as they are, and the number of each row's query if its ``fit`` takes
-        ``qid``.
+        that their library wants, and integer grades. Any other estimator gets ``y`` as
+        it is, and the number of each row's query if its ``fit`` takes ``qid``, or
+        sorted rows and the sizes of the queries if it takes ``group`` alone.
     X : array, sparse matrix or data frame of shape (n_items, n_features)
         Passed on unchanged, except for the order of the rows.
     y : array-like of shape (n_items,)
@@ -81,26 +81,36 @@ def fit_ranker(
     # In a pipeline the transformers decide which type the booster gets.
     if booster and not prefix:
         X = readable(X, booster)
-    if not (booster and _trains_on_queries(final)):
-        target = relevance
+    target: Any = relevance
+    if not _trains_on_queries(final):
+        booster = None
         if relevance_bins and getattr(final, "_trains_on_grades", False):
             target = grades_of(relevance, relevance_bins).astype(np.float64)
-        return _fit(model, X, target, prefix, _queries_for(final, prefix, queries))
+        if _query_parameter(final) != "group":
+            return _fit(model, X, target, prefix, _queries_for(final, prefix, queries))
     stops = [k for k, v in final.get_params().items() if "early_stopping" in k and v]
-    if stops:
+    if booster and stops:
         raise ValueError(
             f"{stops[0]} must be None for a ranker to train, which is without queries "
             "to stop by: train it with eval_set= yourself, and pass it fitted."
         )
-    grades = grades_of(relevance, relevance_bins)
+    if booster:
+        target = grades_of(relevance, relevance_bins)
     # XGBoost and CatBoost refuse scattered queries; LightGBM, which only gets sizes,
     # would silently mix them up.
     order = queries.order
     if (order[1:] < order[:-1]).any():
         rows = X.tocsr() if hasattr(X, "tocsr") else X  # others have no row index
-        X, grades = _safe_indexing(rows, order), grades[order]
+        X, target = _safe_indexing(rows, order), target[order]
     in_order = Queries.of_sizes(queries.sizes, queries.values)
-    return _fit(model, X, grades, prefix, booster.query_arguments(final, in_order))
+    sizes = {"group": queries.sizes}
+    arguments = booster.query_arguments(final, in_order) if booster else sizes
+    return _fit(model, X, target, prefix, arguments)
+
+
+def _query_parameter(model: Any) -> str:
+    """Return by which parameter, "qid" or "group", a model's ``fit`` takes queries."""
+    return next((k for k in ("qid", "group") if has_fit_parameter(model, k)), "")
 
 
 def _trains_on_queries(model: Any) -> bool:
@@ -111,14 +121,14 @@ def _trains_on_queries(model: Any) -> bool:
 
 def _queries_for(estimator: Any, prefix: str, queries: Queries) -> dict[str, Any]:
     """Return the queries if the estimator, or the one inside a search, takes them."""
-    if has_fit_parameter(estimator, "qid"):
+    if _query_parameter(estimator):
         return {"qid": queries.codes}
     if isinstance(estimator, FrozenEstimator):
         return {}  # its fit does nothing
     inner = estimator
     while (below := _wrapped(inner)) is not None:
         _, inner = named_step(below)
-    if not (_trains_on_queries(inner) or has_fit_parameter(inner, "qid")):
+    if not (_trains_on_queries(inner) or _query_parameter(inner)):
         return {}
     # With routing on, a search passes on the requests of the inner ranker.
     if not get_config()["enable_metadata_routing"] or prefix or not _routes(estimator):

@@ -24,6 +24,7 @@ from scipy.stats import multinomial
 from sklearn.base import BaseEstimator, _clone_parametrized
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
@@ -41,9 +42,14 @@ _BY_CHANCE = 0.01
 
 
 class ScoreColumn(BaseEstimator):
-    """Ranker for scores that you have: the first column of X. There is nothing to fit.
+    """Ranker for scores that you have, a column of X. There is nothing to fit.
 
     In `SelectiveMultilabelRanker` every column of X is the score of a label.
+
+    Parameters
+    ----------
+    column : str or int, default=None
+        Name or position of the scores in X. None: X has no other column.
 
     Examples
     --------
@@ -58,6 +64,11 @@ class ScoreColumn(BaseEstimator):
     >>> ranker.predict([[0.9], [0.2]])
     array([0.9, 0.2])
     """
+
+    column: str | int | None = None  # also of objects that were saved without it
+
+    def __init__(self, column: str | int | None = None) -> None:
+        self.column = column
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Do nothing.
@@ -74,17 +85,30 @@ class ScoreColumn(BaseEstimator):
         return self
 
     def predict(self, X: ArrayLike) -> FloatArray:
-        """Return the first column.
+        """Return the column.
 
         Parameters
         ----------
-        X : array-like of shape (n_items, n_columns)
+        X : array-like or frame of shape (n_items, n_columns)
 
         Returns
         -------
         scores : ndarray of shape (n_items,), float64
+
+        Raises
+        ------
+        ValueError
+            If X has several columns, and ``column`` is None.
         """
-        return np.asarray(X, dtype=np.float64)[:, 0]
+        rows: Any = X if hasattr(X, "shape") else np.asarray(X)
+        if self.column is None and rows.shape[1:] != (1,):
+            raise ValueError(
+                "X must be one column of scores, as X[['score']], where column=None, "
+                f"got shape {tuple(rows.shape)}: pass that column alone, or its name, "
+                "as ScoreColumn('score')."
+            )
+        chosen = _safe_indexing(rows, [self.column or 0], axis=1)
+        return np.asarray(chosen, dtype=np.float64)[:, 0]
 
     # Rankers around it then use all rows for calibration.
     def __sklearn_is_fitted__(self) -> bool:

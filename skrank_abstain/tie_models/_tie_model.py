@@ -24,6 +24,8 @@ MIRROR = 1e-9
 #: Scores count as equal if they differ by at most this share of the largest calibration
 #: score: rounding of the scores and of their difference explains that much.
 EQUAL = 8 * float(np.finfo(np.float64).eps)
+#: Probabilities of float32 may rise by this much where they should fall.
+_RISE = 1e-6
 #: Bounds of the largest score difference of a fit.
 _SMALLEST, _LARGEST = 1e-305, 1e305
 
@@ -176,10 +178,9 @@ class DifferenceModel(TieModel):
     """A tie model of the score difference ``d`` alone.
 
     Subclasses write two hooks: ``fit_outcomes`` learns from gaps ``|d|`` and outcomes,
-    ``proba_at_gap`` returns probabilities, which are checked. As the gap grows, a tie
-    must become less probable and the order of the scores more probable. The conditional
-    risk then has one peak: the pairs below any risk have a gap below one cut or above
-    another.
+    ``proba_at_gap`` returns probabilities, which are checked. As the gap grows, neither
+    a tie nor the opposite order may become more probable. The conditional risk then has
+    one peak: the pairs below any risk have a gap below one cut or above another.
 
     Examples
     --------
@@ -226,10 +227,25 @@ class DifferenceModel(TieModel):
         largest = items.largest_gap
         if not largest:
             warn_of_disagreement(largest)
-        self.fit_outcomes(items.gap_outcomes)
+        outcomes = items.gap_outcomes
+        self.fit_outcomes(outcomes)
         self.n_pairs_ = items.n_pairs
         self.check_probabilities(largest)
+        self._check_descent(np.unique(outcomes.gap[outcomes.gap > 0]))
         return self
+
+    def _check_descent(self, gap: FloatArray) -> None:
+        """Refuse ties and opposite orders that become more probable as gaps ascend."""
+        proba = self.checked_proba_at_gap(gap)[:, :2]
+        rise = (proba - np.minimum.accumulate(proba)).max(axis=1)
+        if rise.max(initial=0) > _RISE:
+            last = int(np.argmax(rise > _RISE))
+            raise ValueError(
+                f"{type(self).__name__}.proba_at_gap must make neither a tie nor the "
+                "opposite order more probable as the gap grows, got one that rises by "
+                f"{rise[last]:.3g} up to a gap of {gap[last]:.3g}. Write a BinModel, or"
+                " pass risks to PairDecisions.accepting or to ConfidenceThreshold."
+            )
 
     def check_probabilities(self, largest: float) -> None:
         """Check ``proba_at_gap`` at gaps from 0 to ten times the ``largest`` fitted.

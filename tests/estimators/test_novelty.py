@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import concordance
 from sklearn.base import BaseEstimator, clone
 from sklearn.covariance import EllipticEnvelope
-from sklearn.ensemble import IsolationForest
+from sklearn.ensemble import HistGradientBoostingRegressor, IsolationForest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
@@ -349,6 +349,22 @@ def test_a_query_of_novel_items_alone(ranker, new):
     assert ranker.evaluate(X, np.arange(6.0), qid=np.zeros(6)).accepted.sum() == 0
     assert (ranker.rank_intervals(X) == [1, 6]).all()
     assert "no pair is decided" in str(ranker.report(X, np.arange(6.0), qid="one"))
+
+
+def test_items_without_any_feature_are_left_to_a_person(past, new):
+    def without_features(X):
+        return np.isnan(X).all(axis=1)
+
+    model = HistGradientBoostingRegressor(max_iter=5).fit(past.data, past.target)
+    model = FrozenEstimator(model)
+    ranker = BALToR(model, coverage=0.6, novelty=without_features)
+    ranker.fit(past.data, past.target, qid=past.qid)
+    (data, strange), X = new, new[0].data.copy()
+    X[strange] = np.nan
+    made = ranker.predict_pairs(X, qid=data.qid)
+    assert_array_equal(made.novel, strange[made.left] | strange[made.right])
+    assert not made.accepted[made.novel].any()
+    assert made.accepted[~made.novel].mean() > 0.4
 
 
 def test_people_decide_about_novel_items(ranker, new):

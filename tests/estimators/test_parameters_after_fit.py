@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from skrank_abstain.datasets import make_ranking
 from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.queries import QueryRiskRanker
 from skrank_abstain.selection import CertifiedRisk, Coverage, Price, Rule, RuleText
+from skrank_abstain.tie_models import BradleyTerry
 
 TRAIN = make_ranking(n_queries=120, random_state=0)
 NEW = make_ranking(n_queries=20, random_state=1)
@@ -94,6 +96,39 @@ def test_the_rule_of_fit_is_described_with_a_warning(ranker, later, got):
         with pytest.warns(UserWarning, match=f"the threshold is that of {got}"):
             again = each.predict_pairs(**DAY)
         np.testing.assert_array_equal(again.accepted, pairs.accepted)
+
+
+@pytest.mark.parametrize(
+    "later", [{"loss": "zero_one"}, {"tie_model": "davidson"}, {"tie_model__ties": "x"}]
+)
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_loss_or_a_tie_model_that_comes_later_is_noticed(later, saved):
+    ranker = BALToR(Ridge(), tie_model=BradleyTerry(), random_state=0).fit(**FIT)
+    ranker = ranker.at_coverage(0.5)
+    ranker.tie_model.fit(TRAIN.data[:, 0], TRAIN.target)  # changes no parameter
+    ranker = pickle.loads(pickle.dumps(ranker)) if saved else ranker
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pairs = ranker.predict_pairs(**DAY)
+    ranker.set_params(**later)
+    said = r"Parameters were set after fit: .* BradleyTerry\(\) and the loss \[\[0"
+    with pytest.warns(UserWarning, match=said):
+        np.testing.assert_array_equal(ranker.predict_pairs(**DAY).risk, pairs.risk)
+
+
+@pytest.mark.parametrize("later", [{"loss": "zero_one"}, {"tie_model": "davidson"}])
+def test_so_is_another_name_of_them(later):
+    ranker = BALToR(Ridge(), random_state=0).fit(**FIT).set_params(**later)
+    with pytest.warns(UserWarning, match=r"that of GradedRelevance\(\) and the loss"):
+        ranker.predict_pairs(**DAY)
+
+
+def test_the_other_ways_to_move_a_threshold_are_named():
+    ranker = RiskControlledRanker(Ridge(), max_risk=0.45)
+    assert not hasattr(ranker, "at_coverage")
+    with pytest.raises(AttributeError) as caught:
+        ranker.at_cost(0.3)
+    assert str(caught.value.__cause__) == "RiskControlledRanker has at_risk instead."
 
 
 def test_points_of_a_curve_have_the_boundary_of_fit():

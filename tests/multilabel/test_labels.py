@@ -565,7 +565,7 @@ def test_unknown_labels_calibrate_nothing(partly):
     ranker = SelectiveMultilabelRanker(linear).fit(X[200:], y[200:])
     items = to_items(linear.decision_function(X[200:]), y=y[200:])
     assert items.y.size == y[200:].notna().to_numpy().sum()
-    by_hand = BALToR(ScoreColumn()).fit(items.X, items.y, qid=items.qid)
+    by_hand = BALToR(ScoreColumn(0)).fit(items.X, items.y, qid=items.qid)
     assert ranker.threshold_ == by_hand.threshold_
     trained = SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0)
     nullable = y.astype("Int64")

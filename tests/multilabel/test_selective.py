@@ -72,7 +72,7 @@ def test_items_hold_scores_labels_and_samples():
 
 def test_it_is_baltor_on_the_items(data, ranker):
     X, y = data
-    by_hand = BALToR(ScoreColumn(), tie_model="graded_relevance", random_state=0)
+    by_hand = BALToR(ScoreColumn(0), tie_model="graded_relevance", random_state=0)
     fitted = ranker.estimator_
     whole = SelectiveMultilabelRanker(fitted).fit(X, y)
     items = to_items(fitted.decision_function(X), y=y)
@@ -259,7 +259,7 @@ def test_what_knows_queries_knows_labels(data, ranker):
     )
     assert display is not None
     controlled = RiskControlledRanker(
-        ScoreColumn(), max_risk=0.3, tie_model="graded_relevance", random_state=0
+        ScoreColumn(0), max_risk=0.3, tie_model="graded_relevance", random_state=0
     ).fit(**parts(ranker.to_items(X, y)))
     assert controlled.predict_pairs(to_items(ranker.predict(X[:1])).X).coverage > 0
 
@@ -278,7 +278,7 @@ def test_a_bound_on_wrong_orders_of_labels_is_rarely_broken():
                 for rows in (slice(200, 400), slice(400, None))
             )
             ranker = RiskControlledRanker(
-                ScoreColumn(), max_risk=0.1, delta=0.1, random_state=0
+                ScoreColumn(0), max_risk=0.1, delta=0.1, random_state=0
             ).fit(**items)
             totals = ranker.evaluate(**new)
             yield ranker.certified_ and totals.discordance_interval("queries")[0] > 0.1

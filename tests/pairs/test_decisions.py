@@ -99,6 +99,12 @@ def test_pairs_accepted_by_another_rule_say_nothing_of_the_ranker():
         own.accepting(confidence > 0.5, confidence)
     with pytest.raises(ValueError, match="risk must"):
         own.accepting(confidence > 0.5, [0.1, np.nan, 0.2])
+    assert own.accepting([1, 0, 0], -confidence).accepted.tolist() == [
+        True,
+        *[False] * 2,
+    ]
+    with pytest.raises(ValueError, match=r"accepted must hold True or .*, got 0\.9"):
+        own.accepting(confidence, -confidence)
 
 
 def test_near_pairs_are_deferred_first_where_there_is_no_risk():

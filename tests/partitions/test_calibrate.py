@@ -19,6 +19,7 @@ from skrank_abstain import (
 )
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.partitions import calibrate, evaluate
+from skrank_abstain.scorers import ScoreColumn
 from skrank_abstain.selection import GuaranteedCoverage
 from skrank_abstain.tie_models import (
     BradleyTerry,
@@ -331,6 +332,31 @@ def test_names_of_items_are_no_feature_of_a_model_without_names():
     ranker = calibrate(BALToR(MODEL), named, **columns)
     assert ranker.threshold_ == plain.threshold_
     assert evaluate(ranker, named, **columns).coverage == plain.coverage_
+
+
+def test_files_are_read_as_far_as_a_model_with_names_needs(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    for number in (0, 1):
+        part = make_ranking(n_queries=30, random_state=number)
+        frame = pd.DataFrame(part.data).add_prefix("x")
+        frame = frame.assign(y=part.target, q=part.qid + 30 * number, item="a")
+        if number:  # the first file lacks it
+            frame["note"] = "?"
+        frame.to_parquet(tmp_path / f"{number}.parquet", index=False)
+    model = Ridge().fit(frame.filter(regex="x"), frame["y"])
+    names = {"label": "y", "qid": "q"}
+    with pytest.warns(UserWarning, match="items have the features of"):
+        totals = evaluate(
+            calibrate(BALToR(model), tmp_path, **names), tmp_path, **names
+        )
+    assert totals.pairs.size == 60
+    rows = frame.drop(columns=["note", "item"])
+    rows.to_parquet(tmp_path / "one", index=False)
+    ranker = calibrate(BALToR(ScoreColumn("x3")), tmp_path / "one", **names)
+    np.testing.assert_array_equal(ranker.predict(rows.filter(regex="x")), rows["x3"])
+    with pytest.raises(ValueError, match=r"one column of scores.*passed: \['x0', 'x1'"):
+        calibrate(BALToR(ScoreColumn()), tmp_path / "one", **names)
 
 
 @pytest.mark.parametrize(

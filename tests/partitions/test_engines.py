@@ -292,7 +292,7 @@ def columns_of(part):
 
 
 def test_a_list_is_taken_as_it_is():
-    parts = as_partitions([pd.DataFrame({"a": [1], "q": [2]})], "q", alone=True)
+    parts = as_partitions([pd.DataFrame({"a": [1], "q": [2]})], "q", columns=())
     assert parts.map(columns_of) == [["a", "q"]]
     with pytest.raises(ValueError, match="at least one partition, got an empty list"):
         as_partitions([])
@@ -305,7 +305,7 @@ def test_a_path_or_a_dataset_is_of_parquet(tmp_path):
     for source in (path, os.fspath(path), dataset(path)):
         assert engine_of(source) == "parquet"
         assert as_partitions(source, "q").map(columns_of) == [["a", "q", "b"]]
-        assert as_partitions(source, "q", alone=True).map(columns_of) == [["q"]]
+        assert as_partitions(source, "q", columns=()).map(columns_of) == [["q"]]
 
 
 def test_dask_frames_are_told_by_their_class():
@@ -313,9 +313,9 @@ def test_dask_frames_are_told_by_their_class():
     frame = dask.from_pandas(pd.DataFrame({"a": [1, 2], "q": [3, 4], "b": 0}), 2)
     assert engine_of(frame) == "dask"
     assert as_partitions(frame).map(columns_of) == [["a", "q", "b"]] * 2
-    assert as_partitions(frame, "q", alone=True).map(columns_of) == [["q"]] * 2
+    assert as_partitions(frame, "q", columns=()).map(columns_of) == [["q"]] * 2
     with pytest.raises(ValueError, match=r"one column 'z' .* \['a', 'q', 'b'\]"):
-        as_partitions(frame, "z", alone=True)
+        as_partitions(frame, "z", columns=())
 
 
 def test_spark_frames_are_told_by_their_class(monkeypatch):
@@ -339,8 +339,8 @@ def test_spark_frames_are_told_by_their_class(monkeypatch):
     frame = Frame()
     assert engine_of(frame) == "spark"
     assert as_partitions(frame, "q") is frame
-    assert as_partitions(frame, "c`d", alone=True) == ["`c``d`"]
-    assert as_partitions(frame, "a.b", alone=True) == ["`a.b`"]
+    assert as_partitions(frame, "c`d", columns=()) == ["`c``d`"]
+    assert as_partitions(frame, "a.b", columns=()) == ["`a.b`"]
 
 
 @pytest.mark.parametrize(

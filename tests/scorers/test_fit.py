@@ -12,7 +12,7 @@ from scorers.boosters import (
     train_natively,
 )
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -135,6 +135,29 @@ def test_other_estimators_get_rows_and_relevance_as_they_are(data):
         assert seen[0] is data.frame
         np.testing.assert_array_equal(seen[1], y)
         np.testing.assert_array_equal(seen[2], queries.codes)
+
+
+class TakesSizes(PredictOnly, BaseEstimator):
+    """A ranker of one's own with LightGBM's way to pass queries."""
+
+    def fit(self, X, y, group=None):
+        self.seen_ = X, y, group
+        return self
+
+
+@pytest.mark.parametrize("wrap", [lambda model: model, make_pipeline])
+def test_an_estimator_that_takes_group_gets_sizes_of_sorted_queries(wrap):
+    X, y = np.arange(6.0)[:, None], np.linspace(0, 1, 6)
+    queries = group_queries(["b", "a", "b", "c", "a", "b"], 6)
+    fitted = fit_ranker(wrap(TakesSizes()), X, y, queries)
+    seen = fitted[-1].seen_ if hasattr(fitted, "steps") else fitted.seen_
+    order = [0, 2, 5, 1, 4, 3]
+    np.testing.assert_array_equal(seen[0][:, 0], order)
+    np.testing.assert_array_equal(seen[1], y[order])
+    assert seen[2].tolist() == [3, 2, 1]
+    search = TransformedTargetRegressor(regressor=TakesSizes())
+    with pytest.raises(ValueError, match="must hand the queries on to TakesSizes"):
+        fit_ranker(search, X, y, queries)
 
 
 def test_other_estimators_train_as_without_queries():

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank_abstain.scorers import (
+    ScoreColumn,
     freeze,
     is_fitted,
     library_of,
@@ -37,6 +38,20 @@ class Duck:
 class Wrapper(BaseEstimator):
     def __init__(self, estimator):
         self.estimator = estimator
+
+
+def test_one_column_of_scores_is_chosen_or_refused():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"price": [3.0, 1.0], "score": [0.2, 0.7]})
+    for X in (frame, frame.to_numpy(), [[3.0, 0.2]], [0.2, 0.7]):
+        with pytest.raises(ValueError, match=r"one column .*X\[\['score'\]\]"):
+            ScoreColumn().predict(X)
+    for model, X in (
+        (ScoreColumn(), frame[["score"]]),
+        (ScoreColumn("score"), frame),
+        (ScoreColumn(1), frame.to_numpy()),
+    ):
+        assert clone(model).predict(X).tolist() == [0.2, 0.7]
 
 
 def test_boosters_are_fitted_after_fit(library, trained):

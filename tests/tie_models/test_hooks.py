@@ -159,6 +159,29 @@ def test_a_model_that_keeps_the_rules_passes():
     assert fit_ranker(Hooked()).tie_model_.n_pairs_ == 7
 
 
+class Steep(Hooked):
+    """Probabilities of a tie and of the opposite order at gaps of 1, 2 and 3."""
+
+    def proba_at_gap(self, gap):
+        rare = np.array([self.broken[name] for name in ("wrong", "tie")])
+        wrong, tie = (np.interp(gap, [0, 1, 2, 3], [each[0], *each]) for each in rare)
+        wrong = np.where(gap == 0, (1 - tie) / 2, wrong)
+        return np.stack([wrong, tie, 1 - wrong - tie], axis=1)
+
+
+@pytest.mark.parametrize("name", ["wrong", "tie"])
+@pytest.mark.parametrize("rise", [0, 1e-7, 0.01])
+def test_what_becomes_more_probable_with_the_gap_is_refused(name, rise):
+    shares = {"wrong": [0.2, 0.1, 0.1], "tie": [0.2, 0.2, 0.1]}
+    shares[name] = [0.2, 0.1, 0.1 + rise]
+    model = Steep(shares)
+    if rise < 1e-6:  # float32 rounds
+        model.fit(SCORES, Y)
+        return
+    with pytest.raises(ValueError, match=r"rises by 0.005 up to a gap of 2.5. .*Bin"):
+        model.fit(SCORES, Y)
+
+
 def test_single_precision_and_lists_are_probabilities():
     class Single(Hooked):
         def proba_at_gap(self, gap):

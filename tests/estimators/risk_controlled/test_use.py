@@ -262,8 +262,8 @@ def test_invalid_coverage_guarantees(params, message, model, data):
         fit(BALToR(model, **params), data)
 
 
-def test_a_loss_that_is_free_has_no_bound(model, data):
-    with pytest.raises(ValueError, match="max_risk must be between 0 and 0"):
+def test_a_loss_that_is_free_is_refused(model, data):
+    with pytest.raises(ValueError, match="loss must have a positive entry"):
         fit(by_loss(model, loss=np.zeros((3, 3))), data)
 
 
