@@ -97,6 +97,12 @@ def notes_on(evidence: Evidence) -> list[str]:
     # Only the signs that were seen, and their opposites, are as extreme: no p-value is
     # below 2 ** (1 - number).
     least = 1 + int(np.ceil(-np.log2(1 - evidence.confidence)))
+    if evidence.looks == "any" and isinstance(evidence, VoteEvidence):
+        # A ratio to its error is at most sqrt(number), and the mixture at most this.
+        n_pairs = evidence.pairs[0].size if evidence.control == "familywise" else 1
+        limit, least = 2 * np.log(n_pairs / (1 - evidence.confidence)), 1
+        while least - 1 - np.log(least) < limit:
+            least += 1
     number = float(np.max(evidence.degrees)) + 1
     if number < least and getattr(evidence, "judged", None) is None:
         unit = "clusters" if isinstance(evidence, VoteEvidence) else "queries"

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date
 from itertools import chain, compress
 from typing import Any, Self
 
@@ -51,6 +50,8 @@ _WHO = re.compile(
 )
 #: If even the oldest vote counts more, half_life has probably another unit.
 _UNFADED = 0.99
+#: A moment with a fraction of a second, which two voters hardly share.
+_FRACTION = re.compile(r"\d:\d\d:\d\d\.\d")
 #: Other columns that are read.
 _OTHERS = ("count", "weight", "time", "vote_id")
 #: Words of arenas for the winner, where other rows have answers of people.
@@ -252,11 +253,11 @@ def _copies(
     if "time" not in table or "count" in table:
         return []
     missing, copies = [None] * weight.size, []
-    beside = [table.get(name, missing) for name in ("reviewer", "vote_id")]
+    beside = [table.get(x, missing) for x in ("reviewer", "vote_id", "pair_id")]
     rows = zip(table["time"], *beside, *votes.tolist(), strict=True)
     last: dict[Any, int] = {}
     for row, (time, who, *vote) in enumerate(rows):
-        exact = isinstance(time, str | date) and "." in str(time)
+        exact = _FRACTION.search(str(time)) is not None
         if weight[row] and not is_blank(time) and (exact or not is_blank(who)):
             key = str(time), exact or who, *map(str, vote)
             copies += [last[key]] if key in last else []

@@ -21,9 +21,6 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.pairs._tables import Table, python_rows
 
-#: Reason of a pair that is decided as people say.
-_ANSWERED = "answered by a person"
-
 
 class PairRecord(NamedTuple):
     """One pair of ``PairDecisions``, as Python values; None for unknown values."""
@@ -52,10 +49,9 @@ class PairRecord(NamedTuple):
         right = f"row {self.right}" if self.right_id is None else self.right_id
         first = left if self.label > 0 else right
         said = f"{first} first" if self.label else "equal"
-        who = "People say" if self.reason == _ANSWERED else "The ranker says"
-        what = f"{who}: {said} ({self.reason})."
+        what = f"Decided: {said} ({self.reason})."
         if not self.accepted:
-            what = f"A person decides ({self.reason}); the ranker would say: {said}."
+            what = f"A person decides ({self.reason}); the best guess: {said}."
         by = "risk" if self.margin is None else "margin"
         whose = "" if self.id_ is None else f" by ranker {self.id_}"
         return (
@@ -127,7 +123,9 @@ class PairDecisions(Table):
     answered : ndarray of shape (n_pairs,), bool, or None
         Whether people decided the pair.
     disputed : ndarray of shape (n_pairs,), bool, or None
-        Whether answers disagree about the pair, or with its order, and none decides it.
+        Whether answers disagree about the pair, and no other ones decide it.
+    circled : ndarray of shape (n_pairs,), bool, or None
+        Whether the order, which nobody gave, leads in a circle with answers.
     id_ : str or None
         That of the ranker: what was fitted.
 
@@ -166,6 +164,7 @@ class PairDecisions(Table):
     equal: BoolArray | None = None
     answered: BoolArray | None = None
     disputed: BoolArray | None = None
+    circled: BoolArray | None = None
     id_: str | None = None
     #: Fields that do not have one value per pair.
     _WHOLE: ClassVar[tuple[str, ...]] = ("place", "index", "id_")
@@ -210,19 +209,21 @@ class PairDecisions(Table):
         """Why each pair is decided or open, shape (n_pairs,), texts.
 
         "decided" (of a bound on the discordance "decided by its margin", which is what
-        the threshold is about), "answered by a person", "answers disagree", "unlike the
-        calibration items", "equal scores", "same bin" (the tie model gives both orders
-        the same probability), "risk above the threshold" (or "margin above", "distance
-        within"), or "on the threshold", where pairs of equal risk go by their gap or by
-        lot. A pair may be open for several reasons: it has the first that applies.
+        the threshold is about), "answered by a person", "answers disagree", "in a
+        circle with answers", "unlike the calibration items", "equal scores", "same bin"
+        (the tie model gives both orders the same probability), "risk above the
+        threshold" (or "margin above", "distance within"), or "on the threshold", where
+        pairs of equal risk go by their gap or by lot. A pair may be open for several
+        reasons: it has the first that applies.
         O(n_pairs).
         """
         proba, by = self.proba, self.risk if self.margin is None else self.margin
         by_margin = "" if self.margin is None else " by its margin"
         known = {
-            _ANSWERED: self.answered,
+            "answered by a person": self.answered,
             f"decided{by_margin}": self.accepted,
             "answers disagree": self.disputed,
+            "in a circle with answers": self.circled,
             "unlike the calibration items": self.novel,
             "equal scores": self.equal,
             "same bin": None if proba is None else proba[:, 0] == proba[:, 2],

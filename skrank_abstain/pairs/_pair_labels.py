@@ -190,8 +190,8 @@ def read_winners(
     """
     if labels is not None:
         known = _mapping(labels, *_SIDES, _SKIP).items()
-        meant = {as_number(word): side for word, side in known}
-        column = [meant.get(_in_letters(as_number(each)), each) for each in column]
+        meant = {_as_label(word): side for word, side in known}
+        column = [meant.get(_as_label(each), each) for each in column]
     named = {_SKIP} & {_in_letters(each) for side in sides for each in side}
     counts = np.array([_in_letters(each) != _SKIP or bool(named) for each in column])
     column, *sides = ([*compress(each, counts)] for each in (column, *sides))
@@ -272,6 +272,14 @@ def _in_letters(name: Any) -> Any:
     if not isinstance(name, str):
         return name
     return unicodedata.normalize("NFC", name).strip().casefold()
+
+
+def _as_label(word: Any) -> Any:
+    """Return a word or number as it is compared: both_bad is "tie (bothbad)"."""
+    word = _in_letters(as_number(word))
+    letters = re.sub(r"[\W_]", "", word) if isinstance(word, str) else ""
+    tie = _TIE.fullmatch(letters)
+    return re.sub("^(tie|equally)(?=both|good|bad)", "", letters) if tie else word
 
 
 def read_pair_labels(

@@ -303,7 +303,7 @@ def take_answers(
     if "pair_id" in table and about.size and queries.values.tolist() == [None]:
         warn_user(
             "answers from files name no query: those of another day count, too, if its "
-            'items had these names. Ask with the day next time: review(X, qid="Monday")'
+            'items had these names. Of beds ask by day: review(X, qid="monday").'
         )
     # A reviewer answers differently about a pair: the last answer counts, or each of
     # them if one has no time: NaN is the maximum of itself and any number.

@@ -198,7 +198,8 @@ class Questions(PairDecisions):
             this kind are ``left_image`` and ``right_image``, and so on; any other new
             one, such as ``prompt``, stands above both sides. Or what each item says to
             each prompt: a row per prompt, a column for each item that is called as it,
-            and columns that stand above both. See Notes.
+            and columns whose names begin with "prompt", which stand above both. See
+            Notes.
         question : str, default="Which comes first?"
             The question about the two items, such as "Who needs a doctor sooner?".
         blind : bool, default=False
@@ -298,10 +299,15 @@ class Questions(PairDecisions):
         missing = sorted(items - columns.keys())
         if len(missing) == len(items):
             return shown
-        if missing:
+        # Texts of the other items of a board would stand above both sides.
+        known = items | (set() if self.index is None else {*map(str, self.index)})
+        above = [name for name in columns if name not in known]
+        odd = [n for n in above if n != "pair_id" and not n.startswith("prompt")]
+        if missing or odd:
             raise ValueError(
-                "shown must have a column for each item that is asked about, if it has "
-                f"one for some, got none for {listed(missing)}."
+                "shown must have a column for each item that is asked about, got none "
+                f"for {missing}, and else pair_id and columns whose names begin with "
+                f"prompt, which stand above both sides, got {listed(odd)}: rename them."
             )
         used = np.zeros(len(columns[pairs[0][0]]))
         # Prompts to which an item of a pair says nothing are not for it.
@@ -323,9 +329,6 @@ class Questions(PairDecisions):
                 f"{n_again} of {len(pairs)} questions ask again about the same texts: "
                 f"shown has {used.size} prompts; pass more, or ask fewer of each pair."
             )
-        # Texts of the other items of a board would stand above both sides.
-        items |= set() if self.index is None else {*map(str, self.index)}
-        above = [name for name in columns if name not in items]
         table = {name: [columns[name][row] for row in rows] for name in above}
         for side, names in zip(_SIDES, zip(*pairs, strict=True), strict=True):
             sides = zip(names, rows, strict=True)

@@ -274,8 +274,7 @@ class Review:
         circle = connected_components(graph, connection="strong")[1]
         between = (self._people[0] == UNTOLD) & (self._asked[left] | self._asked[right])
         gone = between & made.decided_order & (circle[left] == circle[right])
-        accepted, disputed = made.accepted & ~gone, self._people[2] | gone
-        return replace(made, accepted=accepted, disputed=disputed)
+        return replace(made, accepted=made.accepted & ~gone, circled=gone)
 
     @property
     def expected_accuracy(self) -> float:
@@ -439,7 +438,7 @@ class Review:
         )
 
     def explain(self, left: Any, right: Any) -> str:
-        """Say why a pair is decided or open after the answers, and who said what.
+        """Say why a pair is decided or open, and what people said of its two items.
 
         Parameters
         ----------
@@ -455,26 +454,23 @@ class Review:
         ValueError
             If the rows are equal or of two queries, or a name is not that of one row.
         """
-        answers, first = self.answers, self.items.queries.offsets[self.answers.query]
-        sides = self.decisions.left, self.decisions.right
-        asked = (
-            self.items.queries.order[first + k] for k in (answers.left, answers.right)
-        )
-        pair, about = (
-            np.isin(each, find_pair(self._ids, left, right)).all(axis=0)
-            for each in (sides, [*asked])
-        )
+        made, answers, queries = self.decisions, self.answers, self.items.queries
+        both = find_pair(self._ids, left, right)
+        pair = np.isin([made.left, made.right], both).all(axis=0)
         if not pair.any():
             raise ValueError(
                 f"left and right must be two items of one query, got {shown(left)} and "
                 f"{shown(right)}."
             )
+        first = queries.offsets[answers.query]
+        asked = queries.order[[first + answers.left, first + answers.right]]
+        about = np.isin(asked, both).any(axis=0)
         said = (
             _judging.TOLD.format(row=row, **answers.said_in(row))
             for row in answers.row[about].tolist()
         )
-        (record,) = self.decisions.take(pair)
-        return f"{record.in_words()} {'; '.join(said)}".strip()
+        (record,) = made.take(pair)
+        return "; ".join([record.in_words(), *said])
 
     def changes(self, since: Self | None = None) -> Changes:
         """Return what changed in the ranking since another moment, and why.

@@ -74,10 +74,10 @@ def test_a_decided_pair_an_equal_one_and_a_novel_one():
     X[2] = 9.0
     top, last = np.argsort(ranker.predict(DAY[3:]))[[-1, 0]] + 3
     decided = ranker.explain(X, top, last)
-    said = f"row {top} and row {last}: The ranker says: row {top} first (decided)."
+    said = f"row {top} and row {last}: Decided: row {top} first (decided)."
     assert said in decided
     equal = ranker.explain(X, 0, 1)
-    assert "A person decides (equal scores); the ranker would say: equal." in equal
+    assert "A person decides (equal scores); the best guess: equal." in equal
     novel = ranker.explain(X, 2, 4)
     assert "A person decides (unlike the calibration items)" in novel
     assert novel.endswith("Only a person decides it, or a lower novelty_level.")

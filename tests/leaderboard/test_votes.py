@@ -375,7 +375,9 @@ def test_other_votes_are_no_copies(other):
 def test_without_a_reviewer_or_a_time_equal_votes_are_several():
     assert weights_of([vote(who=None)] * 2) == [1, 1]
     assert weights_of([vote(time=None)] * 2) == [1, 1]
-    assert weights_of([vote(time="2026-11-25", who=" ")] * 2) == [1, 1]
+    # A point in a date is no fraction of a second.
+    for day in ("2026-11-25", "25.11.2026", "2026.11.25 14:30"):
+        assert weights_of([vote(time=day, who=" ")] * 2) == [1, 1]
     assert weights_of([vote(count=2)]) == [1, 1]
 
 

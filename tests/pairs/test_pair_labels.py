@@ -203,3 +203,11 @@ def test_who_says_skip_says_nothing():
         read_labels(["x"], {"x": "none"}, (["A"], ["B"]), "y")
     with pytest.raises(ValueError, match="'left', 'tie' or 'right' preferred, as"):
         read_pair_labels(["x"], {"x": "skip"})
+
+
+@pytest.mark.parametrize("key", ["both_bad", "Both bad", "bothbad", "tie (bothbad)"])
+def test_a_tie_in_a_mapping_may_be_spelled_in_any_of_its_ways(key):
+    column = ["A", "both bad", "tie (bothbad)", "both_bad", "tie"]
+    label, counts = read_labels(column, {key: "skip"}, (["A"] * 5, ["B"] * 5), "y")
+    np.testing.assert_array_equal(label, [1, 0, 0, 0, 0])
+    np.testing.assert_array_equal(counts, [True, False, False, False, True])

@@ -155,7 +155,8 @@ def test_ranks_are_those_of_the_decided_orders():
         decisions.decided_order, made.decided_order & (~circle | (told != UNTOLD) | own)
     )
     assert (circle & ~decisions.decided_order).any()
-    assert {*decisions.reason[circle & ~decisions.accepted]} == {"answers disagree"}
+    reasons = {*decisions.reason[circle & ~decisions.accepted]}
+    assert reasons == {"in a circle with answers"}
     reach = reach_by(decisions.decided_order)
     assert not (reach & reach.T).any()
     reach &= ~same
@@ -890,14 +891,16 @@ def test_a_pair_is_explained_by_what_people_said():
     said = answers_of(("bed 4", "left", "bed 1"), reviewer="Ann")
     said += answers_of(("bed 1", "left", "bed 4"), reviewer="Bo")
     for answers, start in (
-        (said[:1], "bed 1 and bed 4: People say: bed 4 first (answered by a person)."),
+        (said[:1], "bed 1 and bed 4: Decided: bed 4 first (answered by a person). "),
         (said, "bed 1 and bed 4: A person decides (answers disagree); "),
     ):
         review = RANKER.review(X[:6], item_id=names, answers=answers)
         told = review.explain("bed 4", "bed 1")
         assert told.startswith(start)
-        assert "Ann: bed 4 or bed 1? left (row 0)" in told
-        assert ("Bo: bed 1 or bed 4? left (row 1)" in told) == (len(answers) > 1)
+        assert "; Ann: bed 4 or bed 1? left (row 0)" in told
+        assert ("; Bo: bed 1 or bed 4? left (row 1)" in told) == (len(answers) > 1)
+    # What was said of either of the two counts.
+    assert "; Ann: bed 4 or bed 1? left" in review.explain("bed 0", "bed 1")
     silent = review.explain("bed 0", "bed 2")
     assert silent.startswith("bed 0 and bed 2: ")
     assert "row" not in silent
@@ -906,4 +909,4 @@ def test_a_pair_is_explained_by_what_people_said():
     with pytest.raises(ValueError, match="two items of one query, got 0 and 12"):
         RANKER.review(**INPUT).explain(0, 12)
     by_row = RANKER.review(**INPUT, answers=answers_of((13, "same", 15)))
-    assert by_row.explain(15, 13).startswith("row 13 and row 15: People say: equal (")
+    assert by_row.explain(15, 13).startswith("row 13 and row 15: Decided: equal (answ")
