@@ -115,8 +115,7 @@ def all_or_nothing(fit: Fit) -> Fit:
                 f"{name} needs an instance: {kind}(...).{name}, not {kind}.{name}."
             )
         if fit.__name__ != "partial_fit":
-            kept = {k: v for k, v in vars(self).items() if not k.endswith("_")}
-            self.__dict__ = kept
+            self.__dict__ = {k: v for k, v in vars(self).items() if not k.endswith("_")}
         twin = object.__new__(type(self))
         twin.__dict__ = dict(vars(self))
         with hearing() as twin._warned:

@@ -53,8 +53,7 @@ def shown(value: Any) -> str:
     shape = getattr(value, "shape", ())
     if isinstance(shape, tuple) and shape:
         return f"{type(value).__name__} of shape {shape}"
-    collection = isinstance(value, list | tuple | dict | set | frozenset)
-    if collection and len(value) > _MOST:
+    if isinstance(value, list | tuple | dict | set | frozenset) and len(value) > _MOST:
         return f"{type(value).__name__} of {len(value)} values"
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

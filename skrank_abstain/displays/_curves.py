@@ -246,7 +246,6 @@ class RiskCoverageDisplay(_display.Display):
             raise ValueError(
                 f"confidence must be None for kind={kind!r}: only the risk has a band."
             )
-        count = np.cumsum(profile.n_pairs)
         matrix = check_loss(loss)
         costs = np.unique(matrix)
         return cls(
@@ -254,7 +253,7 @@ class RiskCoverageDisplay(_display.Display):
             selective_risk=profile.selective_risk,
             discordance=1 - profile.concordance,
             accuracy=profile.accuracy,
-            aurc=area_of_prefixes(count, np.cumsum(profile.loss)),
+            aurc=area_of_prefixes(np.cumsum(profile.n_pairs), np.cumsum(profile.loss)),
             band=band,
             mistake_cost=float(costs[1]) if costs.size == 2 else None,
             loss=re.sub(r"\.0\b", "", name_of_loss(matrix)),

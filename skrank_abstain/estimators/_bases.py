@@ -508,8 +508,7 @@ class RuleThreshold(ModelWrapper):
         moves = rule is not None and name in [field.name for field in fields(rule)]
         if name in params and not moves:
             return self._with(**{"rule": None} if rule else {}, **{name: value})
-        moved = replace(rule, **{name: value}) if moves else kind(value)
-        return self._with(rule=moved)
+        return self._with(rule=replace(rule, **{name: value}) if moves else kind(value))
 
     def _with(self, **params: Any) -> Self:
         """Return a fitted copy with another threshold; nothing is rescored."""

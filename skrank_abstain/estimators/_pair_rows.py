@@ -328,9 +328,8 @@ class PairClasses(Value):
         They may hold ties or spellings that ``fit`` did not see.
         """
         refuse_lazy(y, "y")
-        truth = column_or_1d(y)
         known = dict(zip(self.kinds.tolist(), self.meaning.tolist(), strict=True))
-        listed = truth.tolist()
+        listed = column_or_1d(y).tolist()
         new = [kind for kind in dict.fromkeys(listed) if kind not in known]
         if new:
             every = [*known, *new]

@@ -425,8 +425,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         sklearn.exceptions.UndefinedMetricWarning
             If no pair is accepted.
         """
-        totals = self.evaluate(X, y, sample_weight=sample_weight)
-        score = 1 - totals.selective_risk
+        score = 1 - self.evaluate(X, y, sample_weight=sample_weight).selective_risk
         return undefined("score") if np.isnan(score) else score
 
     def evaluate(
@@ -526,8 +525,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         labelled = y is not None
         gaps, truth, queries = self._gaps(X, y, qid, labelled=labelled)
         label = truth if labelled else None
-        hashes = self._hashes(X)
-        rows = intake.describe_rows(self, hashes, queries, label, unit="pair")
+        rows = intake.describe_rows(self, self._hashes(X), queries, label, unit="pair")
         counted = f"{gaps.n_pairs} pairs of {gaps.n_queries} queries"
         if qid is None:
             counted = (

@@ -895,8 +895,7 @@ feature_names_in_
         rows = intake.describe_rows(self, hashes, queries, relevance)
         kinds = intake.groups_of_queries(groups, queries, vary=True)
         ends = section_of_ends(features, items, relevance)
-        facts = self._facts()
-        data = ReportData(facts, items, y is not None, rows, kinds, ends=ends)
+        data = ReportData(self._facts(), items, y is not None, rows, kinds, ends=ends)
         return write_report(data)
 
     def risk_profile(

@@ -179,19 +179,16 @@ def train_and_score(
         hashes, folds = _repeats.hash_rows(rows.X), trained.folds
         how: Any = {"ids": _repeats.hash_ids(rows.named_queries), "copies": True}
         repeats = _repeats.find_repeats(
-            *(hashes, queries, chosen, rows.y, folds),
-            **how,
-            n_columns=rows.X.shape[1],
+            *(hashes, queries, chosen, rows.y, folds), **how, n_columns=rows.X.shape[1]
         )
         _repeats.warn_of_repeats(repeats)
         if trained.prefit:
             known = hashes if repeats.comparable else None
             _repeats.warn_of_trained(trained.model, rows.X, known)
     in_group = None if codes is None else codes[chosen]
-    data = Scores(trained.scores, left.queries, y=left.y, X=left.X, group=in_group)
     group = kinds.code[queries.codes[chosen[left.queries.first_rows]]]
     return CalibrationData.of(
-        data,
+        Scores(trained.scores, left.queries, y=left.y, X=left.X, group=in_group),
         tuning_size,
         seed,
         groups=Groups(group, kinds.names),
@@ -274,8 +271,7 @@ def draw_seeds(random_state: Any) -> list[int]:
 
     The split then does not depend on what the rule draws.
     """
-    random = check_random_state(random_state)
-    return random.randint(2**31 - 1, size=2).tolist()
+    return check_random_state(random_state).randint(2**31 - 1, size=2).tolist()
 
 
 def split_for_calibration(
@@ -387,7 +383,6 @@ def hold_out_of_each(strata: IntArray, share: float, random_state: Any) -> BoolA
     order = np.lexsort((random.permutation(strata.size), strata))
     _, first, counts = np.unique(strata[order], return_index=True, return_counts=True)
     place = np.arange(strata.size) - np.repeat(first, counts)
-    wanted = rounded_share(share, counts)
     held_out = np.empty(strata.size, dtype=bool)
-    held_out[order] = place < np.repeat(wanted, counts)
+    held_out[order] = place < np.repeat(rounded_share(share, counts), counts)
     return held_out

@@ -338,8 +338,7 @@ def read_judges(
             f"vote_id) and on others, got {seen.sum()} and {(~seen).sum()}."
         )
     battle = _positions(ids, dict.fromkeys(ids))
-    weight = 1 / np.bincount(battle)[battle]
-    return replace(table, weight=weight, cluster=battle), vote
+    return replace(table, weight=1 / np.bincount(battle)[battle], cluster=battle), vote
 
 
 def read_scores(frame: Any) -> tuple[NDArray[Any], FloatArray]:
@@ -447,8 +446,7 @@ def _open(votes: Any) -> dict[str, list[Any]]:
     """Return the columns of a table of votes, under our names."""
     columns: dict[str, Any] = pairs.read_columns(votes, "votes")
     if "count" in columns:
-        count = columns["count"]
-        times = [check_positive_int(n, "count", minimum=0) for n in count]
+        times = [check_positive_int(n, "count", minimum=0) for n in columns["count"]]
         rows = [row for row, n in enumerate(times) for _ in range(n)]
         columns = {name: [column[k] for k in rows] for name, column in columns.items()}
         columns["count"] = [1] * len(rows)  # as it is read again

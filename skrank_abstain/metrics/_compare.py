@@ -215,8 +215,7 @@ default=None
     # Each group's linear share of the error, as of a mean over groups.
     kept = (1 - size / queries.size)[:, None, None]
     influence = size.size * kept * (whole - np.array(without))
-    apart = (influence[:, 0] - influence[:, 1]).T
-    rows = zip(whole.T.tolist(), apart, strict=True)
+    rows = zip(whole.T.tolist(), (influence[:, 0] - influence[:, 1]).T, strict=True)
     n = size.size - 1
     found = (difference_of(one, two, own, n, confidence) for (one, two), own in rows)
     return Comparison(share, name_of_loss(costs), *found)
@@ -228,9 +227,8 @@ def _decisions(each: Any, X: Any, y: Any, qid: Any) -> tuple[PairDecisions, Any,
         return each, y, None
     check_row_order(X, y=y, qid=qid)
     ranker, X, y, qid = find_ranker(each, X, y, qid, "predict_pairs")
-    loss = getattr(ranker, "loss", "misranking")
     ranker.evaluate(X, y, qid=qid)  # which warns of rows that fit got
-    return ranker.predict_pairs(X, qid=qid), y, loss
+    return ranker.predict_pairs(X, qid=qid), y, getattr(ranker, "loss", "misranking")
 
 
 def _curve(
@@ -263,13 +261,12 @@ def _curve(
         _, errors, unlike = curves
         at = share * count[-1]
         lost, false, decided = (np.interp(at, count, each) for each in curves)
-        matched = np.interp(share * unlike[-1], unlike, errors)
         with np.errstate(invalid="ignore"):  # where no pair differs
             return (
                 lost / at,
                 false / decided,
                 decided / unlike[-1],
-                matched / (share * unlike[-1]),
+                np.interp(share * unlike[-1], unlike, errors) / (share * unlike[-1]),
                 area_of_prefixes(*by_risk(times)[:2]),
                 own[-1] / count[-1],
             )

@@ -162,8 +162,7 @@ def selective_accuracy_score(
     weight = pair_weight(sample_weight, truth.size)
     over = check_average(qid, average, interval, confidence, n_resamples, random_state)
     decided = weight * mask
-    correct = decided * (truth == predicted)
-    return over.ratio(correct, decided, weight, "accuracy")
+    return over.ratio(decided * (truth == predicted), decided, weight, "accuracy")
 
 
 def coverage_score(

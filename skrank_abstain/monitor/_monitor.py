@@ -614,8 +614,7 @@ def _levels(ranker: Any, items: Scores) -> IntArray:
     # The mean of the risk is the area over its distribution.
     thresholds = (np.arange(16) + 0.5) / 16
     below = at_thresholds(engine, items, thresholds * engine.highest)[0][some]
-    mean_risk = 1 - (below / pairs[:, None]).mean(axis=1)
-    shares = np.stack([abstained, mean_risk], axis=1)
+    shares = np.stack([abstained, 1 - (below / pairs[:, None]).mean(axis=1)], axis=1)
     return np.rint(shares.clip(0, 1) * (_N_LEVELS - 1)).astype(np.int64)
 
 
@@ -750,21 +749,19 @@ class MonitorDisplay(Display):
         """
         if not monitor.days:
             raise ValueError("monitor must have seen a day: call update first.")
-        display = cls(
+        return cls(
             days=[*monitor.days],
             evidence=np.array([*monitor.days.values()]),
             alarm=1 / monitor.delta,
             message=monitor.message,
             name=name,
-        )
-        return display.plot(ax, **kwargs)
+        ).plot(ax, **kwargs)
 
     def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         day = np.arange(1, len(self.days) + 1)
-        kinds = self.ends[: 1 + (self.evidence[:, 1] > 1).any()]
         self.lines_ = [
             draw_curve(self.ax_, day, self.evidence[:, k], {"label": kind}, kwargs)
-            for k, kind in enumerate(kinds)
+            for k, kind in enumerate(self.ends[: 1 + (self.evidence[:, 1] > 1).any()])
         ]
         text = "\n".join(self.message.replace("; ", ", ").split(", "))
         self.ax_.text(0.02, 0.98, text, va="top", transform=self.ax_.transAxes)

@@ -173,8 +173,7 @@ class PairDecisions(Table):
         return int(self.left.shape[0])
 
     def __iter__(self) -> Iterator[PairRecord]:
-        columns = self._columns()
-        every = map(columns.get, PairRecord._fields)
+        every = map(self._columns().get, PairRecord._fields)
         yield from map(PairRecord._make, python_rows(every, len(self)))
 
     def __repr__(self) -> str:
@@ -238,8 +237,7 @@ class PairDecisions(Table):
             text = "p-value above the level"
         code = np.select([*found.values()], range(len(found)), len(found))
         # Frames of no pairs have a column of texts, too.
-        kind = object if len(self) else str
-        return np.array([*found, text], dtype=kind)[code]
+        return np.array([*found, text], dtype=object if len(self) else str)[code]
 
     def take(self, index: Any) -> Self:
         """Return the pairs at ``index`` (integers, a boolean mask or a slice)."""
@@ -517,8 +515,7 @@ class Ranking(Table):
     @property
     def open(self) -> BoolArray:
         """Items to which the decided pairs leave several ranks, (n_items,), bool."""
-        n_same = 1 if self.n_same is None else self.n_same
-        return self.worst - self.best >= n_same
+        return self.worst - self.best >= (1 if self.n_same is None else self.n_same)
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {name: getattr(self, name) for name in self._record._fields}

@@ -135,9 +135,8 @@ class Scores(Value):
 
     def take(self, rows: IntArray) -> Self:
         """Return the items at some positions, which ascend."""
-        codes = self.queries.codes[rows]
         X = None if self.X is None else _safe_indexing(self.X, rows)
-        return self._at(rows, group_queries(codes, rows.size), X=X)
+        return self._at(rows, group_queries(self.queries.codes[rows], rows.size), X=X)
 
     def take_queries(self, numbers: IntArray) -> Self:
         """Return the items of some queries, given by number."""
@@ -282,9 +281,8 @@ class Scores(Value):
             first, last = np.searchsorted(self.unit, [start, stop]).tolist()
             unit = self.unit[first:last] - start
             start, stop = first, last
-        items = slice(offsets[start], offsets[stop])
         queries = Queries.of_sizes(np.diff(offsets[start : stop + 1]))
-        return self._at(items, queries, unit=unit)
+        return self._at(slice(offsets[start], offsets[stop]), queries, unit=unit)
 
     @cached_property
     def sound(self) -> Self:

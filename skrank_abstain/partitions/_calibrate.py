@@ -116,8 +116,7 @@ def calibrate(
     sizes = np.array([part.y.size for part in parts])
     rows = RowsElsewhere(partitions, reader, sizes, np.arange(sizes.sum()))
     n_columns = getattr(fitted, "n_features_in_", 0) - (rule.groups is not None)
-    X = rows if reads_features else None
-    data, kinds, repeats = _joined(parts, X, n_columns)
+    data, kinds, repeats = _joined(parts, rows if reads_features else None, n_columns)
     known = intake.CalibrationData.of(
         data,
         rule.tuning_size,

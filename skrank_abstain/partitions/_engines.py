@@ -201,9 +201,7 @@ def _queries_of(partition: Any, qid: str | None) -> tuple[NDArray[Any], Any]:
     n_items = _num_samples(X) if isinstance(partition, tuple) else ids.size
     runs, _ = runs_of(ids, n_items)
     apart = find_split_query([runs])
-    if apart is None:
-        return runs, None
-    return encode_qid(runs, runs.size)[1], apart[0]
+    return (runs, None) if apart is None else (encode_qid(runs, runs.size)[1], apart[0])
 
 
 def check_list(parts: list[Any]) -> list[Any]:
@@ -514,8 +512,7 @@ class SparkPartitions(Partitions):
         arrays = {name: vector_to_array(plain[name]) for name in vectors}
         self._frame = plain.withColumns(arrays)
         # Spark passes nothing of an empty partition, not even the columns.
-        empty = self._frame.limit(0).toArrow()
-        self._read = partial(_to_pandas, frame.columns, empty)
+        self._read = partial(_to_pandas, frame.columns, self._frame.limit(0).toArrow())
 
     def _attempts(self, call: Call) -> Iterable[Any]:
         read = self._read

@@ -174,8 +174,7 @@ def _markdown(title: str, sections: Sequence[Section]) -> str:
             if isinstance(block, str):
                 parts.append(block)
             elif isinstance(block, Table):
-                rule = ["---"] * len(block.head)
-                rows = [block.head, rule, *block.rows]
+                rows = [block.head, ["---"] * len(block.head), *block.rows]
                 parts.append("\n".join(map(_row, rows)))
             elif isinstance(block, list):
                 parts.append("\n".join(f"- {line}" for line in block))

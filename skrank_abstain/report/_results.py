@@ -205,8 +205,7 @@ class LossCurve:
         # of nearly the same risk.
         place = _cut(np.cumsum(profile.n_pairs), _LEVELS)
         tables = selection.at_thresholds(engine, items, profile.risk[place])
-        n_queries = len(tables[0])
-        starts = np.unique(np.arange(_MOST_UNITS) * n_queries // _MOST_UNITS)
+        starts = np.unique(np.arange(_MOST_UNITS) * len(tables[0]) // _MOST_UNITS)
         pairs, loss = (np.add.reduceat(table, starts, axis=0) for table in tables)
         predicted = np.cumsum(profile.risk * profile.n_pairs)[place]
         return cls(profile, pairs, loss, predicted)

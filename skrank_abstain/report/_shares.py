@@ -428,9 +428,8 @@ def _rows(
     rows = []
     for name, part in parts:
         counts = part.pairs > 0, part.pairs, part.answered_order, part.answered_tie
-        numbers = [f"{count.sum():.0f}" for count in counts]
         cells = (_cell(*data.share(what, part, alike)) for what, alike in shares)
-        rows.append([name, *numbers, *cells])
+        rows.append([name, *[f"{count.sum():.0f}" for count in counts], *cells])
     return rows
 
 

@@ -403,8 +403,7 @@ def _rows(
     if away.any():
         asked, *both = np.array([qid, *sides], dtype=object)[:, away].tolist()
         ours = () if queries.values.tolist() == [None] else query_names, names
-        theirs = asked, chain(*both)
-        _warn_of_others(away, theirs, ours, audits)
+        _warn_of_others(away, (asked, chain(*both)), ours, audits)
     rows[:, away] = -1
     kind, remedy = "an item_id", ""
     if item_id is None:

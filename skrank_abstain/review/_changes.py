@@ -250,8 +250,7 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
     shown = np.lexsort((start, place, place == 0))
     qid = after.items.queries.values[[query] * len(names)]
     columns = [column[shown] for kind in (2, 0, 1) for column in bounds[:, :, kind]]
-    because = np.array(texts, dtype=object)
-    return [qid, lists.item_id[shown], *columns, because[shown]]
+    return [qid, lists.item_id[shown], *columns, np.array(texts, dtype=object)[shown]]
 
 
 def _heard(

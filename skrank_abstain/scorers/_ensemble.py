@@ -293,9 +293,8 @@ class GradeForest(Value):
         others = [at for at, name in enumerate(names) if name not in numeric]
         unknown = {"handle_unknown": "use_encoded_value", "unknown_value": np.nan}
         encoder = OrdinalEncoder(**unknown)
-        design = _design(X, queries, others, encoder.fit_transform)
         forest = ExtraTreesClassifier(60, min_samples_leaf=10, random_state=0)
-        forest.fit(design, grades)
+        forest.fit(_design(X, queries, others, encoder.fit_transform), grades)
         trees = [each.tree_ for each in forest.estimators_]
         roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
         nodes, threshold = [], []

@@ -427,8 +427,7 @@ def score_items(model: Any, X: Any, queries: Queries | None = None) -> FloatArra
     with naming_texts(model, X):
         final, design = _at_the_end(model, X)
         if requests_queries(final):
-            codes = check_queries(final, queries).codes
-            scores = final.predict(design, qid=codes)
+            scores = final.predict(design, qid=check_queries(final, queries).codes)
         else:
             scores = _ask(_boosters.response, final, design)
     if np.ndim(scores) == 2 and np.shape(scores)[1] > 1:
@@ -512,8 +511,7 @@ def trained_on(model: Any, X: Any) -> bool:
     X = _at_the_end(model, X)[1]
     if (booster := booster_of(final)) is not None:
         X = _boosters.align_columns(X, booster, booster.features(final))
-    here = np.bincount(leaves(X), minlength=counts.size)
-    return np.array_equal(here, counts)
+    return np.array_equal(np.bincount(leaves(X), minlength=counts.size), counts)
 
 
 def _first_tree(model: Any) -> tuple[Any, Any] | None:
@@ -523,13 +521,12 @@ def _first_tree(model: Any) -> tuple[Any, Any] | None:
     if not hasattr(model, "apply"):  # scikit-learn's trees, and all that add them up
         return None
     tree = np.ravel(getattr(model, "estimators_", model))[0].tree_
-    counts = np.where(tree.children_left < 0, tree.n_node_samples, 0)
 
     def leaves(X: Any) -> Any:
         rows = X if issparse(X) else as_numbers(X)
         return tree.apply(rows.astype(np.float32))
 
-    return counts, leaves
+    return np.where(tree.children_left < 0, tree.n_node_samples, 0), leaves
 
 
 def class_proba(model: Any, X: Any, n_classes: int) -> FloatArray:

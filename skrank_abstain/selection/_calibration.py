@@ -421,8 +421,7 @@ class Calibration(Value):
 
     def warn_of_ties(self, region: Any) -> None:
         """Warn where nearly all accepted pairs are called ties."""
-        tally = self.engine.tally(self.items, [region], outcomes=False)
-        accepted, ties = tally.mass()
+        accepted, ties = self.engine.tally(self.items, [region], outcomes=False).mass()
         if accepted and ties >= _MOST_TIES * accepted and self.loss[0, 1] > 0:
             warn_user(
                 f"Nearly all accepted pairs are ties: of {accepted:.0f} accepted "

@@ -420,8 +420,7 @@ class RiskEngine(ABC):
         """
 
         def settle(some: Scores) -> tuple[FloatArray]:
-            size = some.queries.sizes
-            first = np.repeat(some.offsets[:-1], size)
+            first = np.repeat(some.offsets[:-1], some.queries.sizes)
             count = np.arange(first.size) - first
             sums = np.zeros(8 * some.n_queries)
             piece = np.cumsum(count) // _PAIRS_DRAWN
@@ -555,11 +554,7 @@ def at_thresholds(
 
 
 def decide_queries(
-    engine: Decides,
-    region: Any,
-    items: Scores,
-    start: int = 0,
-    stop: int | None = None,
+    engine: Decides, region: Any, items: Scores, start: int = 0, stop: int | None = None
 ) -> PairDecisions:
     """Decide all pairs of the queries ``start`` to ``stop`` (exclusive).
 

@@ -436,9 +436,7 @@ class GapRegion(Value):
 
     def _edges(self, cut: float) -> tuple[float, float]:
         """Return the first and the last gap that count as equal to a cut."""
-        if cut < 0:
-            return -1.0, -1.0
-        return cut - self.tolerance, cut + self.tolerance
+        return (-1.0, -1.0) if cut < 0 else (cut - self.tolerance, cut + self.tolerance)
 
 
 class GapEngine(_engine.RiskEngine):
@@ -553,10 +551,8 @@ class GapEngine(_engine.RiskEngine):
         tie = gap <= self._region(0.0, -1.0, np.inf).tie_up_to
         # The order of the columns: the right order first.
         counts = np.pad(counts[:, ::-1], ((0, 0), (0, 1)))
-        equal = gap <= self._tolerance
-        risk = np.where(equal, curve.of_equal, curve(gap))
-        none = np.empty((0, risk.size))
-        return Tally(counts[None], none, tie, self.loss, risk)
+        risk = np.where(gap <= self._tolerance, curve.of_equal, curve(gap))
+        return Tally(counts[None], np.empty((0, risk.size)), tie, self.loss, risk)
 
     def _ranks(self, region: GapRegion, scores: Scores) -> IntArray:
         return semiorder_ranks(scores, region.order_from)

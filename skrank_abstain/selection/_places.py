@@ -73,8 +73,7 @@ def _shares_of(items: Scores) -> tuple[FloatArray]:
     if items.novel is not None:
         away[items.novel] = -1
     level = np.searchsorted(LEVELS, (away + _SLACK) / n, side="right")
-    added = np.bincount(level, 1 / n, 257)
-    return (np.cumsum(added, dtype=np.float64)[None, :],)
+    return (np.cumsum(np.bincount(level, 1 / n, 257), dtype=np.float64)[None, :],)
 
 
 def place_results(places: IntArray, items: Scores) -> tuple[FloatArray, FloatArray]:

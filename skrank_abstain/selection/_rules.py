@@ -95,8 +95,7 @@ class Coverage(Rule):
         if self.groups is not None and not plain:
             raise ValueError(
                 f"groups={self.groups!r} goes with boundary='accept' and "
-                f"quantile='inverted_cdf', got {self.boundary!r} and "
-                f"{self.quantile!r}."
+                f"quantile='inverted_cdf', got {self.boundary!r} and {self.quantile!r}."
             )
 
     def select(self, calibration: Calibration) -> Region:
@@ -387,10 +386,8 @@ class CertifiedRisk(Rule):
     @property
     def _margin_of(self) -> float | None:
         """The bound whose margins are compared with the threshold."""
-        if self.bound == "loss":
-            return None
         # Of a larger bound than a coin's, a tie that surely differs would be the best.
-        return min(float(self.max_risk), 0.5)
+        return None if self.bound == "loss" else min(float(self.max_risk), 0.5)
 
     def select(self, calibration: Calibration) -> Region:
         concentration.check_chance(self.delta, "delta")
@@ -554,9 +551,8 @@ def check_weighting(weighting: str, largest_query: int | None) -> None:
         check_positive_int(largest_query, "largest_query", minimum=2)
     elif largest_query is not None:
         raise ValueError(
-            "largest_query must go with weighting='pairs', got "
-            f"{shown(largest_query)} and weighting='queries', which allows queries of "
-            "any size."
+            f"largest_query must go with weighting='pairs', got {shown(largest_query)} "
+            "and weighting='queries', which allows queries of any size."
         )
 
 

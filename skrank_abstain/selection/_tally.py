@@ -150,8 +150,7 @@ class PairTotals(Table):
     def less(self, *parts: PairTotals) -> PairTotals:
         """Return the totals without those of some parts of each query's pairs."""
         rest = zip(self._sums(), *(part._sums() for part in parts), strict=True)
-        sums = (whole - sum(others) for whole, *others in rest)
-        return PairTotals(self.qid, *sums)
+        return PairTotals(self.qid, *(whole - sum(others) for whole, *others in rest))
 
     def summed(self, number: IntArray, qid: NDArray[Any]) -> PairTotals:
         """Return the totals of ``qid``, whose parts these queries are, by number."""

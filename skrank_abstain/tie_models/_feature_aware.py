@@ -241,9 +241,8 @@ def _weigh(
     # Sorted by everything that matters: the order of the rows must not change the last
     # bits of the fit.
     keys = grades[rows], expected[rows], scores[rows], queries.codes[rows]
-    order = np.lexsort(keys)
     offsets = np.append(0, np.cumsum(queries.sizes[used]))
-    rows = rows[order][spread_rows(offsets, np.arange(used.size), n_items)]
+    rows = rows[np.lexsort(keys)][spread_rows(offsets, np.arange(used.size), n_items)]
     known = np.unique(grades[rows], return_inverse=True)[1].reshape(-1)
     if not known.any():
         return np.array([1.0, 0.0])
@@ -306,8 +305,7 @@ def over_designs(
             own = Queries.of_sizes(queries.sizes[part])
             columns = np.column_stack([_numbers(X, rows), scores[rows]])
             ranks = query_context(columns, own)[:, columns.shape[1] : -1] + 0.5
-            means = _query_means(scores[rows], own)
-            design = np.column_stack([columns, ranks, means])
+            design = np.column_stack([columns, ranks, _query_means(scores[rows], own)])
             kept = wanted[rows]
             yield rows[kept], task(design[kept])
 
@@ -330,8 +328,7 @@ def _query_means(scores: FloatArray, queries: Queries) -> FloatArray:
     ascending = Scores(scores, queries).ascending.value
     # Divided before they are added: huge scores do not overflow.
     shares = ascending / np.repeat(queries.sizes, queries.sizes)
-    means = np.add.reduceat(shares, queries.offsets[:-1])
-    return np.asarray(means[queries.codes])
+    return np.asarray(np.add.reduceat(shares, queries.offsets[:-1])[queries.codes])
 
 
 def _as_logit(share: FloatArray) -> FloatArray:

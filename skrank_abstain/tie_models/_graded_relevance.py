@@ -389,8 +389,7 @@ class _Likelihood:
         cuts = -logit((above + 0.5) / (counts.sum() + 1))
         steps = np.log(np.maximum(np.diff(cuts), 1e-3))
         slopes = np.full(self.n_inputs, 1 / self.n_inputs)
-        start = np.concatenate([slopes, cuts[:1], steps, [0.7]])
-        found = self._search(start)
+        found = self._search(np.concatenate([slopes, cuts[:1], steps, [0.7]]))
         if found[-1] < _NO_SPREAD:
             # The likelihood is even in the spread: its slope there is 0.
             other = self._search(np.append(found[:-1], 0.1))
@@ -404,7 +403,6 @@ class _Likelihood:
         lowest[: self.n_inputs] = lowest[-1] = 0.0
         highest = np.full(start.size, np.inf)
         highest[self.n_inputs + 1 : -1] = _LONGEST_STEP
-        options = {"maxiter": 200, "ftol": 1e-12, "gtol": 1e-7}
         # With so few parameters BLAS threads would only wait for each other.
         with _loaded_libraries().limit(limits=1, user_api="blas"):
             found = minimize(
@@ -413,7 +411,7 @@ class _Likelihood:
                 jac=True,
                 method="L-BFGS-B",
                 bounds=Bounds(lowest, highest),
-                options=options,
+                options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-7},
             )
         return np.asarray(found.x)
 
@@ -501,8 +499,7 @@ def pair_table(grade: FloatArray, tied_share: FloatArray) -> FloatArray:
         items mirrors a row to the last bit.
     """
     weighted = grade * shift_nodes()[1][:, None, None]
-    below = np.cumsum(grade, axis=2) - grade
-    left = np.einsum("hik,hjk->ij", weighted, below)
+    left = np.einsum("hik,hjk->ij", weighted, np.cumsum(grade, axis=2) - grade)
     tie = np.einsum("hik,hjk->ij", weighted * tied_share, grade)
     open_ = np.einsum("hik,hjk->ij", weighted * (1 - tied_share), grade)
     # Both sides of a pair must round alike.

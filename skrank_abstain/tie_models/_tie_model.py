@@ -363,8 +363,7 @@ class BinModel(TieModel):
                 f"3) for {n_bins - 1} edges, got {shape}."
             )
         self.table_ = check_proba(self.table_.reshape(-1, 3), name=name).reshape(shape)
-        mirrored = np.swapaxes(self.table_, 0, 1)[:, :, ::-1]
-        apart = np.abs(self.table_ - mirrored).max()
+        apart = np.abs(self.table_ - np.swapaxes(self.table_, 0, 1)[:, :, ::-1]).max()
         if apart > MIRROR:
             raise ValueError(
                 f"{name} must be mirrored, table_[i, j] == table_[j, i, ::-1], so that "
