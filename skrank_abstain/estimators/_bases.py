@@ -39,12 +39,7 @@ def _with_parameter(name: str) -> Callable[[Method], Method]:
     """Decorate a method of the estimators with this parameter, or with any rule."""
 
     def has_it(self: Any) -> bool:
-        names = self._get_param_names()
-        if {name, "rule"}.isdisjoint(names):  # the cause in a traceback
-            own = next(k for k in ("coverage", "cost", "max_risk") if k in names)
-            way = f"at_{own.removeprefix('max_')}"
-            raise AttributeError(f"{type(self).__name__} has {way} instead.")
-        return True
+        return not {name, "rule"}.isdisjoint(self._get_param_names())
 
     return cast("Callable[[Method], Method]", available_if(has_it))
 

@@ -362,7 +362,8 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
             Values of ``classes_``. Where the two scores are equal: the tie, or left
             if there are two classes.
         """
-        return self._classes.named(self._decide(X).label)
+        label = self._decide(X).label  # raises if not fitted
+        return self._classes.named(label)
 
     def conditional_risk(self, X: Any) -> FloatArray:
         """Return the expected loss of the prediction for each pair.

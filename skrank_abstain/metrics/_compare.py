@@ -188,6 +188,8 @@ default=None
             "b must decide the same pairs as a, in the same order, got others: call "
             "predict_pairs of both on the same rows, and pass what they return."
         )
+    for pairs, relevance, _ in both:
+        _check_names(pairs, X, relevance)
     if not len(first):
         raise ValueError("a and b must decide at least one pair, got none.")
     share = min(first.coverage, second.coverage)
@@ -229,6 +231,23 @@ def _decisions(each: Any, X: Any, y: Any, qid: Any) -> tuple[PairDecisions, Any,
     ranker, X, y, qid = find_ranker(each, X, y, qid, "predict_pairs")
     ranker.evaluate(X, y, qid=qid)  # which warns of rows that fit got
     return ranker.predict_pairs(X, qid=qid), y, getattr(ranker, "loss", "misranking")
+
+
+def _check_names(pairs: PairDecisions, *tables: Any) -> None:
+    """Refuse tables whose index names the items of the pairs in another order."""
+    if pairs.left_id is None or pairs.right_id is None:
+        return
+    rows = np.concatenate([pairs.left, pairs.right])
+    names = [*pairs.left_id, *pairs.right_id]
+    for table in tables:
+        fits = hasattr(table, "iloc") and rows.max(initial=-1) < len(table)
+        labels = table.index[rows].tolist() if fits else names
+        if labels != names and {*labels} == {*names}:
+            raise ValueError(
+                "X and y must have their rows in the order of those that a and b "
+                f"decided, got an index with {labels[0]!r} for {names[0]!r}: pass "
+                "y.loc[item_id], or y.to_numpy() where positions are right."
+            )
 
 
 def _curve(

@@ -48,12 +48,12 @@ _CHECKED = (
     "called ties; the number of queries"
 )
 _CHECKED_LABELS = (
-    "; a coin; the bound, if there is one, also by group; if groups were given, "
-    "whether one of queries has more wrong orders than all others together, or one of "
-    "items more among its own pairs than another among its own (the one with fewer in "
-    "a quarter of the queries), and whether the better items of one are put below "
-    "another's more often than the reverse. Other differences in the tables of groups, "
-    "as of coverage or between two sites, were not checked"
+    "; a coin; the bound, if there is one, also by group. If groups were given: of "
+    "queries, whether one has more wrong orders than all others together (with fewer "
+    "than 20 queries only a large difference shows); of items, whether one has more "
+    "among its own pairs than another among its own, and whether its better items are "
+    "put below another's more often than the reverse. Other differences in the tables "
+    "of groups, as of coverage or between two sites, were not checked"
 )
 #: Features whose means differ most, in the table of the first and the last items.
 _N_FEATURES = 8
@@ -221,8 +221,8 @@ def _exceptions(data: ReportData) -> list[str]:
     does, share, low, high = data.expected
     if share < low - _ROUNDING or share > high + _ROUNDING:
         found.append(
-            f"THESE DATA DO NOT LOOK LIKE THE CALIBRATION DATA: {shown('', share)} of "
-            f"the pairs {does}, where {shown('', low)} to {shown('', high)} were to be "
+            f"THESE DATA DO NOT LOOK LIKE THE CALIBRATION DATA: {100 * share:.2f} % of "
+            f"the pairs {does}, where {100 * low:.2f} to {100 * high:.2f} % were to be "
             "expected (99 % interval)"
         )
     if data.labelled and data.totals.unlike.any():
@@ -424,8 +424,8 @@ def _assumptions(data: ReportData) -> list[str]:
     checked = "Nothing here checks that."
     if data.rows.compared:
         checked = (
-            "The section Data counts items with equal features; modified copies, and "
-            "data that trained a model elsewhere, cannot be found."
+            "The section Data counts items with equal features; modified copies cannot "
+            "be found, and rows that trained a model elsewhere are sought by fit alone."
         )
     return [
         "Intervals treat queries, not pairs, as the sample (cluster-t; areas: "

@@ -313,18 +313,16 @@ class Questions(PairDecisions):
         # Prompts to which an item of a pair says nothing are not for it.
         silent = {name: np.array([*map(is_blank, columns[name])]) for name in items}
         seen = {(i, j): np.where(silent[i] | silent[j], np.inf, 0) for i, j in pairs}
-        rows, n_again = [], 0
+        rows: list[int] = []
         for pair in pairs:
             rows.append(int((seen[pair] * len(pairs) + used).argmin()))
             if np.isinf(seen[pair][rows[-1]]):
                 raise ValueError(
-                    "shown must have a prompt to which both items of a pair say "
-                    f"something, got none for {pair}."
+                    f"shown must have a prompt to which both of {pair} say a text."
                 )
-            n_again += seen[pair][rows[-1]] > 0
             seen[pair][rows[-1]] += 1
             used[rows[-1]] += 1
-        if n_again:
+        if n_again := len(rows) - len({*zip(pairs, rows, strict=True)}):
             warn_user(
                 f"{n_again} of {len(pairs)} questions ask again about the same texts: "
                 f"shown has {used.size} prompts; pass more, or ask fewer of each pair."

@@ -123,14 +123,6 @@ def test_so_is_another_name_of_them(later):
         ranker.predict_pairs(**DAY)
 
 
-def test_the_other_ways_to_move_a_threshold_are_named():
-    ranker = RiskControlledRanker(Ridge(), max_risk=0.45)
-    assert not hasattr(ranker, "at_coverage")
-    with pytest.raises(AttributeError) as caught:
-        ranker.at_cost(0.3)
-    assert str(caught.value.__cause__) == "RiskControlledRanker has at_risk instead."
-
-
 def test_points_of_a_curve_have_the_boundary_of_fit():
     ranker = BALToR(Ridge(), coverage=0.6, random_state=0).fit(**FIT)
     other = BALToR(Ridge(), coverage=0.6, boundary="randomize", random_state=0)

@@ -557,7 +557,9 @@ def test_a_text_of_each_item_for_each_prompt_makes_a_blind_page(board, tmp_path)
     with pytest.warns(UserWarning, match=r"4 of 12 questions ask again .* 2 prompts"):
         asked.to_page(page, shown={k: v[:2] for k, v in texts.items()}, blind=True)
     silent = {name: [""] * n_prompts for name in texts}
-    with pytest.raises(ValueError, match="both items of a pair say something, got non"):
+    with pytest.raises(
+        ValueError, match=r"a prompt to which both of \(.*\) say a text"
+    ):
         asked.to_page(page, shown=silent)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from doubles import FirstColumn
 from sklearn.pipeline import make_pipeline
@@ -330,6 +331,15 @@ def test_other_pairs_are_refused(a, b, new):
         compare(*made, y=new.target, loss="zero_one")
     made[1] = replace(made[0], left_id=None, right_id=None)
     assert compare(*made, y=new.target, loss="zero_one").risk.pvalue == 1
+    y = pd.Series(new.target, index=[f"item {name}" for name in names])
+    for each in (y, y.sort_index()):  # other names say nothing
+        assert compare(made[0], made[0], y=each, loss="zero_one").risk.pvalue == 1
+    known = [
+        replace(made[0], left_id=y.index[made[0].left], right_id=y.index[made[0].right])
+    ] * 2
+    compare(*known, y=y, loss="zero_one")
+    with pytest.raises(ValueError, match=r"in the order of those that a and b decided"):
+        compare(*known, y=y.sort_index(), loss="zero_one")
     with pytest.raises(ValueError, match="at least one pair, got none"):
         compare(*(each.take(slice(0)) for each in (one, two)), y=[], loss="zero_one")
 

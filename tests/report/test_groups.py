@@ -228,7 +228,7 @@ def test_a_site_with_more_wrong_orders_than_the_rest_is_seen(ranker):
     page = ranker.report(NEW.data, y, qid=qid, groups=site)
     assert alarm not in page
     assert (
-        "whether one of queries has more wrong orders than all others together, "
+        "of queries, whether one has more wrong orders than all others together "
         in page
     )
     noise = np.random.default_rng(0).normal(0, 2, NEW.data.shape)

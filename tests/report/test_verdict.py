@@ -282,7 +282,7 @@ def test_where_all_is_decided_the_share_of_low_risks_tells_of_drift():
     half = ranker.at_coverage(0.5).predict_pairs(3 * NEW.data, qid=NEW.qid)
     assert part(page, "Verdict").startswith(
         "THESE DATA DO NOT LOOK LIKE THE CALIBRATION DATA: "
-        f"{100 * half.coverage:.3g} % of the pairs are of low risk (the lower half "
+        f"{100 * half.coverage:.2f} % of the pairs are of low risk (the lower half "
     )
 
 
