@@ -38,6 +38,14 @@ def pytest_runtest_setup():
     np.random.seed(0)  # noqa: NPY002
 
 
+@pytest.fixture(autouse=True)
+def _close_figures():
+    """Close what a test drew: matplotlib warns of many open figures."""
+    yield
+    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+        pyplot.close("all")
+
+
 @pytest.fixture(scope="session")
 def oracles():
     """Values computed from the definitions, independently of this package.

@@ -1,4 +1,4 @@
-"""A small fitted ranker, and axes that are closed again."""
+"""Small fitted rankers, and their decisions."""
 
 import matplotlib as mpl
 import pytest
@@ -16,14 +16,6 @@ class RoundedColumn(FirstColumn):
     def predict(self, X):
         self.n_runs_ = getattr(self, "n_runs_", 0) + 1
         return super().predict(X).round(2)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
 
 
 @pytest.fixture(scope="session")
