@@ -167,16 +167,13 @@ class _Lists:
 
     @property
     def n_lost(self) -> IntArray:
-        """Orders with each item that were decided before: open now, turned around."""
+        """Orders with each item that were decided before: open now, turned around.
+
+        Shape (2, n_items).
+        """
         then, now = self.orders
         lost = np.stack([(then != 0) & (now == 0), then * now < 0])
         return (lost & self.stays & self.stays[:, None]).sum(axis=2)
-
-    def lost(self, i: int) -> str:
-        """Count the decided orders with an item that were lost."""
-        reopened, turned = self.n_lost[:, i].tolist()
-        text = f"; orders reopened: {reopened}" * bool(reopened)
-        return text + f"; orders turned around: {turned}" * bool(turned)
 
     @property
     def moved(self) -> BoolArray:
@@ -202,8 +199,8 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
     and no answer is new.
     """
     lists = _Lists.of(before, after, earlier, query)
-    bounds, fresh = lists.bounds, lists.answered(1)
-    changed = (bounds[0] != bounds[1]).any(axis=1) | lists.n_lost.any(axis=0)
+    bounds, n_lost, fresh = lists.bounds, lists.n_lost, lists.answered(1)
+    changed = (bounds[0] != bounds[1]).any(axis=1) | n_lost.any(axis=0)
     if not changed.any() and not fresh:
         return []
     names = [*lists.item_id]
@@ -245,7 +242,7 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
             text = f"because of {names[j]} ({of_data}{ways[j]})"
             text += f" and {n_more} more" * bool(n_more)
         texts[i] = f"{ways[i]}: {text}" if stays[i] else ways[i]
-        texts[i] += lists.lost(i)
+        texts[i] += _lost(*n_lost[:, i].tolist())
     _add_disputes(texts, pairs, names)
     shown = np.lexsort((start, place, place == 0))
     qid = after.items.queries.values[[query] * len(names)]
@@ -322,6 +319,11 @@ def _add_disputes(texts: list[str], pairs: list[Any], names: list[str]) -> None:
         for i in pair[:2] if len(pair[2]) > 1 else ():
             if (text := _answer(i, pair, names)) not in texts[i]:
                 texts[i] += "; " * bool(texts[i]) + text
+
+
+def _lost(reopened: int, turned: int) -> str:
+    text = f"; orders reopened: {reopened}" * bool(reopened)
+    return text + f"; orders turned around: {turned}" * bool(turned)
 
 
 def _way(start: int, place: int) -> str:
