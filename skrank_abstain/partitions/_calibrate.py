@@ -100,7 +100,9 @@ def calibrate(
             "calibrate takes a ranker whose model is fitted, got "
             f"{scorers.describe(model)}, which is not: train it on other queries first."
         )
-    names = scorers.names_in_model(model)
+    # A feature-aware tie model reads the columns beside the scores.
+    all_of_them = reads_features and isinstance(model, scorers.ScoreColumn)
+    names = (None, False) if all_of_them else scorers.names_in_model(model)
     others = {"label": label, "item_id": item_id}
     partitions, columns = open_frame(frame, names, qid, rule.groups, **others)
     reader = Reader(_unfitted(ranker), label, qid, columns, rule.groups)

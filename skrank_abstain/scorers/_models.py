@@ -29,7 +29,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._kernels import FloatArray
-from skrank_abstain._validation import check_scores, listed, shown
+from skrank_abstain._validation import check_scores, listed, names_of_columns, shown
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers import _boosters
 from skrank_abstain.scorers._context import as_numbers
@@ -70,6 +70,13 @@ class ScoreColumn(BaseEstimator):
     def __init__(self, column: str | int | None = None) -> None:
         self.column = column
 
+    @property
+    def feature_names_in_(self) -> list[str]:
+        """The named column: of partitions no other is read."""
+        if isinstance(self.column, str):
+            return [self.column]
+        raise AttributeError("no column is named")
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Do nothing.
 
@@ -98,7 +105,7 @@ class ScoreColumn(BaseEstimator):
         Raises
         ------
         ValueError
-            If X has several columns, and ``column`` is None.
+            If X has several columns, and ``column`` is None, or lacks the one named.
         """
         rows: Any = X if hasattr(X, "shape") else np.asarray(X)
         if self.column is None and rows.shape[1:] != (1,):
@@ -106,6 +113,11 @@ class ScoreColumn(BaseEstimator):
                 "X must be one column of scores, as X[['score']], where column=None, "
                 f"got shape {tuple(rows.shape)}: pass that column alone, or its name, "
                 "as ScoreColumn('score')."
+            )
+        names = names_of_columns(rows) or ["no names"]
+        if isinstance(self.column, str) and self.column not in names:
+            raise ValueError(
+                f"column must name one of X, got {self.column!r}; X has {listed(names)}"
             )
         chosen = _safe_indexing(rows, [self.column or 0], axis=1)
         return np.asarray(chosen, dtype=np.float64)[:, 0]

@@ -18,7 +18,7 @@ from skrank_abstain import (
     partitions,
 )
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.partitions import calibrate, evaluate
+from skrank_abstain.partitions import calibrate, evaluate, ranking
 from skrank_abstain.scorers import ScoreColumn
 from skrank_abstain.selection import GuaranteedCoverage
 from skrank_abstain.tie_models import (
@@ -355,7 +355,12 @@ def test_files_are_read_as_far_as_a_model_with_names_needs(tmp_path):
     rows = frame.drop(columns=["note", "item"])
     rows.to_parquet(tmp_path / "one", index=False)
     ranker = calibrate(BALToR(ScoreColumn("x3")), tmp_path / "one", **names)
-    np.testing.assert_array_equal(ranker.predict(rows.filter(regex="x")), rows["x3"])
+    assert ranker.feature_names_in_.tolist() == ["x3"]  # no other column is needed
+    np.testing.assert_array_equal(ranker.predict(rows[["x3"]]), rows["x3"])
+    assert len(ranking(ranker, [rows[["q", "x3"]]], qid="q")[0]) == len(rows)
+    beside = BALToR(ScoreColumn("x3"), tie_model="feature_aware_relevance")
+    beside = calibrate(beside, tmp_path / "one", **names)
+    assert beside.feature_names_in_.tolist() == [*rows.filter(regex="x")]
     with pytest.raises(ValueError, match=r"one column of scores.*passed: \['x0', 'x1'"):
         calibrate(BALToR(ScoreColumn()), tmp_path / "one", **names)
 
