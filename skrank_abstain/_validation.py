@@ -528,8 +528,8 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     path, item = isinstance(X, str | PathLike), X[0] if isinstance(X, list) and X else X
     # A dok_array is a mapping, too.
     if path or (isinstance(item, Mapping) and not issparse(item)):
-        parquet = ", or Parquet to partitions.calibrate"
-        call = f"read_csv(X){parquet}" if path else "DataFrame(X)"
+        table = "DataFrame(X); scores by name: DataFrame({'score': X}), item_id=[*X]"
+        call = "read_csv(X), or Parquet to partitions.calibrate" if path else table
         raise TypeError(
             f"X must be an array or a frame, got {shown(X)}; pass pandas.{call}."
         )
@@ -542,8 +542,9 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     if len(X.shape) != 2:
         raise ValueError(
             f"Expected 2D array, got {len(X.shape)}D array instead: X must be of shape "
-            f"(n_items, n_features), got {X.shape}. Reshape your data. Scores: X[:, "
-            "None]. Texts: pandas.DataFrame({'text': X}), with a ColumnTransformer."
+            f"(n_items, n_features), got {X.shape}. Reshape your data. Scores: numpy."
+            "c_[X], or frame[['score']]. Texts: pandas.DataFrame({'text': X}), with a "
+            "ColumnTransformer."
         )
     for axis, what in ((1, "feature"), (0, "sample")):
         # A request without items gets an empty answer.
