@@ -403,7 +403,9 @@ def _rows(
     if away.any():
         asked, *both = np.array([qid, *sides], dtype=object)[:, away].tolist()
         ours = () if queries.values.tolist() == [None] else query_names, names
-        _warn_of_others(away, (asked, chain(*both)), ours, audits)
+        alone = item_id is not None and len(query_names) == 1
+        moved = np.count_nonzero(away & alone & np.isin(sides, names).all(axis=0))
+        _warn_of_others(away, (asked, chain(*both)), ours, audits, moved)
     rows[:, away] = -1
     kind, remedy = "an item_id", ""
     if item_id is None:
@@ -431,19 +433,28 @@ def _sample(kind: str, names: Iterable[Any], known: Collection[Any] = ()) -> str
     return f"{kind} {few}{' and more' * (len(some) > 3)}" if some else f"no {kind}"
 
 
-def _warn_of_others(away: Any, theirs: Any, ours: Any, audits: bool) -> None:
-    """Say which answers are set aside, with samples of their queries and items."""
+def _warn_of_others(
+    away: Any, theirs: Any, ours: Any, audits: bool, moved: int
+) -> None:
+    """Say which answers are set aside, with samples of their queries and items.
+
+    ``moved`` of them name items of X in another query.
+    """
     about, source = "about queries or items that are not in X", "X names"
     left = " No answer is left: if some are about X, write qid and names as X does."
     if audits:
         about = "already judged or to no question of an audit"
         source, left = "open questions name", " Nothing new."
+    left *= bool(away.all())
+    if moved:
+        left = f" {moved} name two items of X, under another qid: if these are the same"
+        left += " items, as patients are the next day, drop qid and pair_id of answers."
     both = "queries", "items"
     got = " and ".join(map(_sample, both, theirs, map(set, ours)))
     known = " and ".join(map(_sample, both, ours))
     warn_user(
         f"{away.sum()} of {away.size} answers, {about}, are set aside: they name "
-        f"{got}; {source} {known}.{left * bool(away.all())}"
+        f"{got}; {source} {known}.{left}"
     )
 
 

@@ -270,7 +270,7 @@ class Questions(PairDecisions):
 
     def _tasks(self, shown: Any) -> list[dict[str, Any]]:
         """Return one task per question; none reveals what the model expects."""
-        shown = self._of_prompts(shown)
+        shown = self._of_prompts(shown) if len(self) else None
         by_question = _shown_questions(shown, len(self), {*self._columns()})
         of_items = shown if by_question is None else None
         columns = _shown_columns(of_items, self.place, self.index)
@@ -292,6 +292,9 @@ class Questions(PairDecisions):
 
     def _of_prompts(self, shown: Any) -> Any:
         """Return a row per question of a row per prompt, or another table as it is."""
+        index = getattr(shown, "index", None)
+        if str(getattr(index, "name", "")).startswith("prompt"):
+            shown = shown.reset_index()
         columns = {} if shown is None else read_columns(shown, "shown")
         ids: Any = () if self.left_id is None else (self.left_id, self.right_id)
         pairs = [*zip(*(map(str, side) for side in ids), strict=True)]
@@ -402,8 +405,7 @@ def _shown_questions(
     """Return the rows of a table of questions; None for a table of items."""
     columns = {} if shown is None else read_columns(shown, "shown")
     # Beside texts, left and right are the items, as in to_frame.
-    texts = {f"{s}_text": columns[s] for s in ("left", "right") if s in columns}
-    columns = texts | columns
+    columns = {f"{s}_text": columns[s] for s in _SIDES if s in columns} | columns
     if not {"left_text", "right_text"} <= columns.keys():
         return None
     columns = {
@@ -468,7 +470,8 @@ def _shown_columns(
             raise ValueError(
                 f"shown must have one value per row of X: X has {place.size} rows, "
                 f"shown has {len(column)}. Pass those, as shown=frame.loc[X.index], or "
-                "rows of questions (left_text, right_text), prompts (column per item)."
+                "rows of questions (left_text, right_text), or prompts (column per item"
+                ": frame.pivot(index='prompt', columns='model', values='text'))."
             )
     parts = shown.values() if isinstance(shown, Mapping) else [shown]
     # Stricter than for the model's input: nobody may see another person's data.

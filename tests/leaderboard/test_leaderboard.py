@@ -538,7 +538,12 @@ def test_a_text_of_each_item_for_each_prompt_makes_a_blind_page(board, tmp_path)
     lacking = pd.DataFrame(table).drop(columns="B")
     with pytest.raises(ValueError, match=r"column for each item .* none for \['B'\]"):
         asked.to_page(page, shown=lacking)
-    rule = r"6 rows, shown has 5.* prompts \(column per item\)"
+    # The prompts may be the index, as pivot leaves them.
+    asked.to_page(page, shown=pd.DataFrame(table).set_index("prompt"), blind=True)
+    assert shown_on(page)["tasks"] == tasks
+    asked.take([]).to_page(page, shown=pd.DataFrame(table), blind=True)
+    assert shown_on(page)["tasks"] == []
+    rule = r"6 rows, shown has 5.* prompts \(column per item: frame\.pivot\("
     with pytest.raises(ValueError, match=rule):
         asked.to_page(page, shown={"text": ["of a prompt"] * 5})
     # No battle comes twice, and 12 questions use 5 prompts two or three times.

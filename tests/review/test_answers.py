@@ -153,7 +153,8 @@ def test_answers_about_other_days_alone_are_set_aside(as_date):
 def test_answers_with_a_query_beside_items_without_one_are_set_aside():
     one, names = group_queries(None, 3), np.array(["A", "B", "C"])
     row = {"left": "A", "right": "B", "label": "left"}
-    with pytest.warns(UserWarning, match="'monday' .*X names no queries and items 'A'"):
+    message = "'monday' .*X names no queries and items 'A'.* 1 name two items of X, und"
+    with pytest.warns(UserWarning, match=message):
         assert len(take_answers([row | {"qid": "monday"}], one, names)) == 0
     with pytest.warns(UserWarning, match="they name no queries and items 'Eve'; X"):
         assert len(take_answers([row | {"left": "Eve"}], one, names)) == 0
