@@ -404,7 +404,7 @@ def _rows(
         asked, *both = np.array([qid, *sides], dtype=object)[:, away].tolist()
         ours = () if queries.values.tolist() == [None] else query_names, names
         alone = item_id is not None and len(query_names) == 1
-        moved = np.count_nonzero(away & alone & np.isin(sides, names).all(axis=0))
+        moved = int((away & alone & np.isin(sides, names).all(axis=0)).sum())
         _warn_of_others(away, (asked, chain(*both)), ours, audits, moved)
     rows[:, away] = -1
     kind, remedy = "an item_id", ""
