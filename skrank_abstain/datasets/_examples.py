@@ -363,8 +363,7 @@ def load_triage(*, n_grades: int = 5, random_state: Any = 0) -> Bunch:
     # More quantiles than patients would only take memory.
     inner = np.arange(1, min(n_grades, progression.size + 1)) / n_grades
     # A value at a quantile gets the higher grade, so that grade 0 is no larger.
-    cuts = np.quantile(progression, inner)
-    grades = np.searchsorted(cuts, progression, side="right")
+    grades = np.searchsorted(np.quantile(progression, inner), progression, side="right")
     if np.unique(grades).size < n_grades:
         raise ValueError(
             "n_grades must be small enough that each grade has a patient, "

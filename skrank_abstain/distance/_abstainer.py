@@ -215,12 +215,11 @@ class NearDecision:
         """Count the pairs of each query, near ones and others, by outcome."""
         items, region = scores.ascending, float(regions[0])
         X = self.X[items.rows]
-        sizes = np.diff(items.offsets)
         # The share of near pairs, estimated.
         some = _pairs.NumberedPairs.every(items.offsets).sample(_SOME_PAIRS)
         distance = _pairs.distances(X, *some, self.norm)
         near = (distance <= _pairs.farthest_near(region)).sum() / max(distance.size, 1)
-        searched = (sizes >= _SEARCHED) & (near <= _NEAR_SHARE)
+        searched = (np.diff(items.offsets) >= _SEARCHED) & (near <= _NEAR_SHARE)
         looked_at = np.where(searched, near, 1.0) * items.pair_counts
         if looked_at.max(initial=0.0) > _MOST_LOOKED_AT:
             raise ValueError(

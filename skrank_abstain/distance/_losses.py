@@ -886,7 +886,6 @@ def _logistic(s: FloatArray, u: float) -> FloatArray:
     # whose minimiser is u; tanh is 1 long before the cut.
     cut = min(u, 700.0)
     knee = -np.log1p(np.expm1(-cut) / 2) - cut * expit(-cut)
-    edge = np.tanh(u / 2)
 
     def entropy_lost(t: FloatArray) -> FloatArray:
         return t * np.arctanh(t) + np.log1p(-t * t) / 2
@@ -894,7 +893,7 @@ def _logistic(s: FloatArray, u: float) -> FloatArray:
     lost = np.minimum(s, knee)
     # The function is more than t^2 / 2, so that tiny values keep all their digits.
     curve = _bisect(entropy_lost, lost, np.minimum(np.sqrt(2 * lost), 1 - 2.0**-53))
-    return np.where(s <= knee, curve, edge + 2 * (s - knee) / u)
+    return np.where(s <= knee, curve, np.tanh(u / 2) + 2 * (s - knee) / u)
 
 
 def _logistic_bipartite(s: FloatArray, u: float) -> FloatArray:

@@ -98,10 +98,9 @@ default="misranking"
     array([0.  , 0.  , 0.25])
     """
     cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
-    weight = pair_weight(sample_weight, risks.size)
     # Each pair is a query of its own, which counts as often as its weight says.
     blocks = cumulate_queries(cost, risks, np.arange(risks.size))
-    count, total, thresholds = blocks(weight)
+    count, total, thresholds = blocks(pair_weight(sample_weight, risks.size))
     return count / count[-1:], total / count, thresholds
 
 

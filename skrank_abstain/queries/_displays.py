@@ -306,8 +306,7 @@ def _neg_set_size(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
 
 
 def _neg_query_aurc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-    count, lost = blocks_of_risk(ranker.evaluate(X, y, qid=qid))
-    return -area_of_prefixes(count, lost)
+    return -area_of_prefixes(*blocks_of_risk(ranker.evaluate(X, y, qid=qid)))
 
 
 #: Minus the mean size of the sets of a `TopSetRanker`; higher is better, at most -1.

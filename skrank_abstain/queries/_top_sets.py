@@ -17,7 +17,7 @@ from skrank_abstain._validation import check_fraction, check_positive_int
 from skrank_abstain.concentration import check_chance
 from skrank_abstain.intake import take_labelled_rows
 from skrank_abstain.metrics import undefined
-from skrank_abstain.pairs import Queries, Scores, Table
+from skrank_abstain.pairs import Scores, Table
 from skrank_abstain.queries._expected_metrics import score_blocks
 from skrank_abstain.queries._list_ranker import Findings, ListRanker, mean_of_known
 from skrank_abstain.selection import true_places
@@ -318,7 +318,7 @@ class TopSetRanker(ListRanker[SetResults]):
             At least k, or all; queries in order of first appearance.
         """
         items = self._scored(X, qid)
-        return self._sizes(self._levels(items), items.queries)
+        return self._results(items, np.ones(items.queries.n_queries)).size
 
     def score(
         self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: Any = None
@@ -368,7 +368,8 @@ class TopSetRanker(ListRanker[SetResults]):
             first = first_levels(levels, items, self._k)
             held = (first >= self.threshold_).mean(axis=1)
             held[np.isnan(first[:, 0])] = np.nan
-        size = self._sizes(levels, queries)
+        # No set is empty, so that each query is counted.
+        size = np.bincount(queries.codes[levels >= self.threshold_]).astype(np.int64)
         return SetResults(queries.values, size, queries.sizes, held, weight)
 
     def _findings(self, found: SetResults, *, labelled: bool) -> Findings:
@@ -412,10 +413,6 @@ class TopSetRanker(ListRanker[SetResults]):
         """Which queries count: of others any k items are the first k."""
         several = f"more than {self._k} items that" if self._k > 1 else "items that"
         return f"with {several} differ in relevance"
-
-    def _sizes(self, levels: FloatArray, queries: Queries) -> IntArray:
-        """Return the size of the set of each query; no set is empty."""
-        return np.bincount(queries.codes[levels >= self.threshold_]).astype(np.int64)
 
     def _levels(self, items: Scores) -> FloatArray:
         """Return the largest threshold at which each item is in its set."""

@@ -347,11 +347,10 @@ def _counted(data: ReportData) -> list[str]:
         return [counted]
     n_pairs = totals.pairs.sum()
     tied = totals.tied.sum() / n_pairs if n_pairs else np.nan
-    n_queries = (totals.pairs > totals.tied).sum()
     return [
         counted,
         f"tied pairs: {as_number(tied)}",
-        f"queries with pairs that differ: {n_queries}",
+        f"queries with pairs that differ: {(totals.pairs > totals.tied).sum()}",
     ]
 
 

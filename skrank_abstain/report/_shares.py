@@ -238,10 +238,8 @@ class ReportData:
         known, region = self.ranker.calibration, self.ranker.region
         totals, does = self.totals, "are decided"
         if known.coverage(region) == 1:  # as many are decided after any drift
-            region, does = (
-                known.at_coverage(0.5),
-                "are of low risk (the lower half there)",
-            )
+            region = known.at_coverage(0.5)
+            does = "are of low risk (the lower half there)"
             totals = known.totals(region, self.items)
         n_new = int((totals.pairs > 0).sum())
         ends = known.coverage_interval(region, n_new=n_new, confidence=_EXPECTED)
