@@ -449,13 +449,15 @@ def check_label_matrix(
     ``allow_nan`` and ``allow_empty`` are as in `check_finite`.
     """
     refuse_lazy(values, name)
-    tags = " MultiLabelBinarizer makes it of lists of names." if name[:1] == "y" else ""
+    remedy = " It has one column for each label, higher is better."
+    if name[:1] == "y":
+        remedy += " Of lists of names: MultiLabelBinarizer; of words: y == 'yes'."
     matrix = check_finite(
         values.toarray() if issparse(values) else values,
         name,
         ("n_samples", "n_labels"),
         **allowed,
-        remedy=f" It has one column for each label, higher is better.{tags}",
+        remedy=remedy,
     )
     for axis, what in enumerate(("samples", "labels")):
         if shape[axis] not in (None, matrix.shape[axis]):

@@ -35,6 +35,7 @@ from skrank_abstain._validation import (
     listed,
     names_of_columns,
     refuse_lazy,
+    select_columns,
     shown,
 )
 from skrank_abstain._warnings import warn_user
@@ -217,6 +218,9 @@ def label_scores(
         return np.empty((0, n_labels))
     model = last_step(estimator)
     if isinstance(model, ScoreColumn):  # a column for each label
+        # Scores that are named as the labels are theirs, in any order.
+        if names is not None and {*names} == {*(names_of_columns(X) or ())}:
+            X = select_columns(X, list(names))
         return check_label_matrix(X, "X of ScoreColumn", (None, n_labels))
     # Probabilities first: they place labels that never, or always, occurred.
     is_constant = any(map(_has_constant, (model, *getattr(model, "estimators_", ()))))
@@ -274,9 +278,12 @@ def warn_of_another_order(scores: FloatArray, y: FloatArray, names: list[Any]) -
         found = np.nan_to_num(np.corrcoef(ranks, rowvar=False))
     best = linear_sum_assignment(found[:n, n:], maximize=True)[1]
     moved = np.eye(n)[best] - np.eye(n)
-    gain = float(np.sum(moved * found[:n, n:]))
+    fits = found[:n, n:]
+    gain = float(np.sum(moved * fits))
+    # Scores that lie upside down may fit another order by chance, as others do not.
+    upside_down = -np.trace(fits) > np.trace(fits) + gain
     variance = np.trace(moved @ found[n:, n:] @ moved.T @ found[:n, :n]) / rows.sum()
-    if gain**2 > 2 * variance * (gammaln(n + 1) + np.log(100)):
+    if not upside_down and gain**2 > 2 * variance * (gammaln(n + 1) + np.log(100)):
         warn_user(
             "y must have its columns in the order in which the fitted estimator "
             f"learned them, got {listed(names)}; its scores fit "

@@ -536,7 +536,14 @@ default="misranking"
         names = items.item_id
         if item_id is not None:
             label = items.X[:, 1].astype(np.int64)
-            names = _name_labels(item_id, self.n_labels_)[label]
+            names = _name_labels(item_id, self.n_labels_)
+            known = [*(self.label_names_ or names)]
+            if {*known} == {*names} and known != [*names]:
+                raise ValueError(
+                    "item_id must have the labels in the order of y, or other names, "
+                    f"got {listed(names)} where y had {listed(known)}: leave it out."
+                )
+            names = names[label]
         return self.selective_ranker_.ranking(items.X, qid=items.qid, item_id=names)
 
     def rank_intervals(self, X: Any) -> IntArray:

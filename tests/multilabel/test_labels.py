@@ -99,6 +99,43 @@ def test_labels_are_matched_by_name(data, ranker):
     assert ranker.fit(X, y.to_numpy()).label_names_ is None
 
 
+def test_scores_that_are_named_as_the_labels_are_matched_by_name(data):
+    X, y = data
+    model = LinearMultilabelRanker().fit(X[:250], y[:250])
+    scores = pd.DataFrame(model.predict(X[250:]), columns=NAMES)
+    y = y[250:].reset_index(drop=True)
+    ranker = SelectiveMultilabelRanker(ScoreColumn(), random_state=0).fit(scores, y)
+    other = clone(ranker).fit(scores[MOVED], y)
+    assert other.threshold_ == ranker.threshold_
+    np.testing.assert_array_equal(other.predict(scores[MOVED]), scores)
+    # Other names tell nothing: such columns go by position.
+    ours = scores.rename(columns=lambda name: f"p_{name}")
+    ranker = clone(ranker).fit(ours, y)
+    assert ranker.threshold_ == other.threshold_
+
+
+def test_scores_upside_down_are_no_other_order_of_the_columns(data):
+    X, y = data
+    scores = LinearMultilabelRanker().fit(X[:250], y[:250]).predict(X[250:])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        SelectiveMultilabelRanker(ScoreColumn(), random_state=0).fit(-scores, y[250:])
+    told = [str(each.message) for each in caught]
+    assert not [text for text in told if "use the order of training" in text]
+    assert [text for text in told if "higher is better" in text]
+
+
+def test_known_names_are_not_moved_by_others(data):
+    X, y = data
+    ranker = SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0)
+    ranker.fit(X[:350], y[:350])
+    tags = [name.upper() for name in NAMES]
+    renamed = ranker.ranking(X[:1], item_id=tags).item_id
+    assert [name.lower() for name in renamed] == [*ranker.ranking(X[:1]).item_id]
+    with pytest.raises(ValueError, match=r"in the order of y, .*\['war', 'sport'"):
+        ranker.ranking(X[:1], item_id=MOVED)
+
+
 def test_all_methods_of_the_selective_ranker_match_names(data):
     X, y = data
     ranker = SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0)
