@@ -332,12 +332,13 @@ def read_judges(
             f"judges must vote on the same two items as people, got vote_id {name!r} "
             f"with others, and {other.size} such votes in all."
         )
-    if not seen.any() or seen.all():
+    battle = _positions(ids, dict.fromkeys(ids))
+    both, alone = (np.unique(battle[some]).size for some in (seen, ~seen))
+    if min(both, alone) < 2:
         raise ValueError(
             "judges must have voted on some battles that people voted on (the same "
-            f"vote_id) and on others, got {seen.sum()} and {(~seen).sum()}."
+            f"vote_id) and on others, at least two of each, got {both} and {alone}."
         )
-    battle = _positions(ids, dict.fromkeys(ids))
     return replace(table, weight=1 / np.bincount(battle)[battle], cluster=battle), vote
 
 

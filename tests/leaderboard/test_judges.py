@@ -163,6 +163,7 @@ def test_few_battles_of_judges_alone_still_converge():
     ("change", "message"),
     [
         (lambda p, j: (p, {k: v[:50] for k, v in j.items()}), "got 50 and 0"),
+        (lambda p, j: (p, {k: v[:51] for k, v in j.items()}), "of each, got 50 and 1"),
         (lambda p, j: (p, {k: v[50:] for k, v in j.items()}), "got 0 and 50"),
         (lambda p, j: (p, j | {"vote_id": j["vote_id"][::-1]}), "same two items"),
         (lambda p, j: (p, j | {"label": ["won"] * 100}), r"judges: votes\['label'\]"),
