@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -53,26 +54,31 @@ class PairRecord(NamedTuple):
         if not self.accepted:
             what = f"A person decides ({self.reason}); the best guess: {said}."
         by = "risk" if self.margin is None else "margin"
+        limit = f", and pairs up to {self.threshold:.4g} are decided"
+        limit *= "answer" not in self.reason  # what people say does not depend on it
         whose = "" if self.id_ is None else f" by ranker {self.id_}"
         return (
             f"{left} and {right}: {what} Probabilities: {self.p_left:.3g} that {left} "
             f"is better, {self.p_tie:.3g} that they are equal, {self.p_right:.3g} that "
-            f"{right} is; the {by} is {getattr(self, by):.4g}, and pairs up to "
-            f"{self.threshold:.4g} are decided{whose}."
+            f"{right} is; the {by} is {getattr(self, by):.4g}{limit}{whose}."
         )
 
 
-def find_pair(names: Any, left: Any, right: Any) -> tuple[int, int]:
-    """Return the rows of two items, each of which ``names`` must hold once."""
+def find_pair(names: Any, query: Any, left: Any, right: Any) -> tuple[int, int]:
+    """Return the rows of two items, which ``names`` must hold once, or in one query."""
     names = np.asarray(names, dtype=object)
     found = [np.flatnonzero(names == side).tolist() for side in (left, right)]
-    if [len(rows) for rows in found] != [1, 1]:
+    pairs = [*product(*found)]
+    if len(pairs) > 1:
+        pairs = [(i, j) for i, j in pairs if query[i] == query[j]]
+    if len(pairs) != 1:
         raise ValueError(
-            f"left and right must name one row of X each, got {shown(left)} and "
-            f"{shown(right)}, in rows {found[0]} and {found[1]}: pass X of one query, "
-            "and rows, or names together with item_id=."
+            "left and right must name two items that one query has, got "
+            f"{shown(left)} and {shown(right)}, in rows {found[0]} and {found[1]}: "
+            "pass rows, or names together with item_id= and, of several queries, qid=."
         )
-    return found[0][0], found[1][0]
+    one, other = pairs[0]
+    return one, other
 
 
 @dataclass(frozen=True, eq=False, repr=False)

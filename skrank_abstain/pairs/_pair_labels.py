@@ -271,7 +271,7 @@ def _in_letters(name: Any) -> Any:
     """Return a text as it is compared, without its case, and other values as such."""
     if not isinstance(name, str):
         return name
-    return unicodedata.normalize("NFC", name).strip().casefold()
+    return " ".join(unicodedata.normalize("NFC", name).split()).casefold()
 
 
 def _as_label(word: Any) -> Any:

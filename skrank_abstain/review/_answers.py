@@ -399,7 +399,7 @@ def _rows(
     away = np.array([q is not None and q not in items for q in qid], dtype=bool)
     away &= (rows < 0).all(axis=0)
     if item_id is not None:
-        away |= ((rows < 0) & ~np.isin(sides, names)).any(axis=0)
+        away |= (rows < 0).any(axis=0)
     if away.any():
         asked, *both = np.array([qid, *sides], dtype=object)[:, away].tolist()
         ours = () if queries.values.tolist() == [None] else query_names, names
@@ -407,11 +407,8 @@ def _rows(
         moved = int((away & alone & np.isin(sides, names).all(axis=0)).sum())
         _warn_of_others(away, (asked, chain(*both)), ours, audits, moved)
     rows[:, away] = -1
-    kind, remedy = "an item_id", ""
-    if item_id is None:
-        kind = "row positions of X"
-        remedy = " Pass item_id= as when the questions were asked."
-    rule = f"name items of X by {kind}, and the query that they are in"
+    remedy = " Pass item_id= as when the questions were asked."
+    rule = "name items of X by row positions of X, and the query that they are in"
     for side, own, written in zip(("left", "right"), rows, sides, strict=True):
         got = [{"qid": q, side: name} for q, name in zip(qid, written, strict=True)]
         _refuse(np.flatnonzero((own < 0) & ~away), rule, got, remedy)

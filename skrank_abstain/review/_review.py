@@ -455,7 +455,7 @@ class Review:
             If the rows are equal or of two queries, or a name is not that of one row.
         """
         made, answers, queries = self.decisions, self.answers, self.items.queries
-        both = find_pair(self._ids, left, right)
+        both = find_pair(self._ids, queries.codes, left, right)
         pair = np.isin([made.left, made.right], both).all(axis=0)
         if not pair.any():
             raise ValueError(

@@ -90,8 +90,13 @@ def test_items_are_called_by_their_names():
     assert by_name.replace("p3", "row 3").replace("p7", "row 7") == ranker.explain(
         DAY, 3, 7
     )
-    with pytest.raises(ValueError, match="left and right must name one row of X each"):
+    with pytest.raises(ValueError, match="left and right must name two items that one"):
         ranker.explain(DAY, "p3", "Ann", item_id=names)
     X, qid = np.tile(DAY[:6], (2, 1)), np.repeat([0, 1], 6)
-    with pytest.raises(ValueError, match=r"in rows \[0, 6\] and \[7\]: pass X of one"):
-        ranker.explain(X, "a", "g", qid=qid, item_id=[*"abcdef", *"aghijk"])
+    twice = [*"abcdef", *"aghijk"]  # "a" is in two queries, "g" in one
+    alone = ranker.explain(X[6:], "a", "g", item_id=twice[6:])
+    assert ranker.explain(X, "a", "g", qid=qid, item_id=twice) == alone
+    with pytest.raises(ValueError, match=r"in rows \[0, 6\] and \[7\]: .* qid="):
+        ranker.explain(X, "a", "g", item_id=twice)
+    with pytest.raises(ValueError, match=r"one query has, got 'b' .* \[1\] and \[\]"):
+        ranker.explain(X, "b", "z", qid=qid, item_id=twice)

@@ -173,7 +173,7 @@ def test_times_that_nothing_tells_are_refused(times):
 
 def test_words_of_ones_own_stand_beside_names_and_sides():
     means = {"besser": "left", "Gleich": "tie", 2: "right"}
-    column = ["besser", "gleich", "C", "left", "2"]
+    column = ["besser", " gleich\u00a0", "C", "left", "2"]
     sides = ["A", "A", "B", "B", "A"], ["B", "C", "C", "C", "C"]
     assert read_winners(column, means, sides, "y").tolist() == [1, 0, -1, 1, -1]
     with pytest.raises(ValueError, match="got 'schlechter' in row 0"):

@@ -904,9 +904,15 @@ def test_a_pair_is_explained_by_what_people_said():
     silent = review.explain("bed 0", "bed 2")
     assert silent.startswith("bed 0 and bed 2: ")
     assert "row" not in silent
-    with pytest.raises(ValueError, match="must name one row of X each, got 'Ann' and"):
+    with pytest.raises(ValueError, match="that one query has, got 'Ann' and 'bed"):
         review.explain("Ann", "bed 1")
     with pytest.raises(ValueError, match="two items of one query, got 0 and 12"):
         RANKER.review(**INPUT).explain(0, 12)
+    # A name of two queries is that of the one that the other item is in.
+    twice = np.array([*names, "bed 0", *names[:5] + "'"])
+    both = RANKER.review(X[:12], qid=np.repeat([0, 1], 6), item_id=twice)
+    assert both.explain("bed 0", "bed 1").startswith("bed 0 and bed 1: ")
+    told = both.explain("bed 1'", "bed 0")
+    assert told.startswith("bed 0 and bed 1': ")
     by_row = RANKER.review(**INPUT, answers=answers_of((13, "same", 15)))
     assert by_row.explain(15, 13).startswith("row 13 and row 15: Decided: equal (answ")
