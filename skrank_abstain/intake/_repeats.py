@@ -351,16 +351,19 @@ def describe_rows(
     """
     found: HashedRows | None = ranker._fit_rows
     columns = [queries.codes] if labels is None else [queries.codes, labels]
-    lines = [f"fingerprint of these data: {fingerprint(hashes, *columns) or 'none'}"]
+    own, seen = fingerprint(hashes, *columns), ""
+    lines = [f"fingerprint of these data: {own or 'none'}"]
     if found is None:
         return AboutRows(lines, False)
     lines.append(f"fingerprint of what fit got: {found.fingerprint or 'none'}")
+    if own and own == found.fingerprint:
+        seen = f"these data are those that fit got, all {queries.n_items} {unit}s"
     if hashes is None or not found.comparable:
         lines.append(
             f"whether {unit}s were used twice cannot be said: too many have equal "
             "features"
         )
-        return AboutRows(lines, True)
+        return AboutRows(lines, True, seen)
     n_seen = found.count_in(_one_per_row(hashes))
     seen = warn_of_seen(ranker, lambda: hashes, queries, unit)
     parts = "training and calibration data" if found.trained else "calibration data"

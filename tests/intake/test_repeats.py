@@ -236,6 +236,10 @@ def test_coarse_features_tell_nothing(n_kinds, n_items):
         "- whether items were used twice cannot be said: too many have equal features"
         in page.splitlines()
     )
+    # Equal fingerprints are a proof, which equal rows are not.
+    said = f"THESE DATA MAY NOT BE NEW: these data are those that fit got, all {len(X)}"
+    assert said in page
+    assert "MAY NOT BE NEW" not in ranker.report(X[::-1], y[::-1], qid=qid)
 
 
 def test_a_share_of_rows_without_content_is_no_leak(days):
