@@ -609,6 +609,8 @@ def score_new_items(
             "enable_metadata_routing=True)), or name a column of X with qid_col=."
         )
     intake.warn_of_batch(ranker, rows, qid)
+    if getattr(ranker, "novelty", None) is None:
+        intake.warn_of_empty_rows(rows.X)
     ranker._warn_if_changed()
     return rows, scorers.score_items(ranker.estimator_, rows.X, rows.named_queries)
 

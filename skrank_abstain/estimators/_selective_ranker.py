@@ -290,9 +290,12 @@ class PairDecider(_bases.ModelWrapper):
         if pairs is None:
             items, regions = replace(items, y=relevance), [self._region]
             add = partial(decision.tally, regions=regions, weight=weight)
-            return _bases.add_by_group(
+            found = _bases.add_by_group(
                 items, groups, lambda some: add(some).totals(some.queries.values)
             )
+            if groups is None:
+                selection.warn_of_coin(found)
+            return found
         chosen = check_pairs(pairs, items.queries)
         made = self._deciding(decision, items, None)(selection.decide_pairs, *chosen)
         return selection.PairTotals.of_decisions(
@@ -716,7 +719,8 @@ feature_names_in_
         Ann and Di: A person decides (risk above the threshold); ...0.51) decides it...
         """
         names = range(_num_samples(X)) if item_id is None else item_id
-        pairs = [find_pair(names, left, right)]
+        query = np.broadcast_to(0 if qid is None else np.asarray(qid), len(names))
+        pairs = [find_pair(names, query, left, right)]
         (pair,) = self.predict_pairs(X, qid=qid, item_id=item_id, pairs=pairs)
         return f"{pair.in_words()} {self._what_decides(pair)}"
 

@@ -22,6 +22,7 @@ from skrank_abstain.intake._rows import (
     take_labelled_rows,
     take_rows,
     warn_of_batch,
+    warn_of_empty_rows,
 )
 from skrank_abstain.intake._training import (
     CalibrationData,

@@ -329,6 +329,21 @@ def _doubt_about_queries(
     )
 
 
+def warn_of_empty_rows(X: Any) -> None:
+    """Warn of items without any feature, which a model places all the same."""
+    missing = np.empty((0, 1))
+    if hasattr(X, "isna"):
+        missing = X.isna().to_numpy()
+    elif isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        missing = np.isnan(X)
+    if (empty := missing.all(axis=1)).any():
+        warn_user(
+            f"{np.count_nonzero(empty)} of {empty.size} items have no feature, such as "
+            f"row {empty.argmax()}: their places say nothing about them. "
+            "novelty=lambda X: np.isnan(X).all(axis=1) leaves such items to a person."
+        )
+
+
 def warn_of_batch(estimator: Any, rows: Rows, qid: Any = None) -> None:
     """Warn if rows to score seem to lack their queries.
 

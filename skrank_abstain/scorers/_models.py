@@ -29,7 +29,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._kernels import FloatArray
-from skrank_abstain._validation import check_scores, listed, names_of_columns, shown
+from skrank_abstain._validation import check_scores, listed, shown
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers import _boosters
 from skrank_abstain.scorers._context import as_numbers
@@ -105,7 +105,7 @@ class ScoreColumn(BaseEstimator):
         Raises
         ------
         ValueError
-            If X has several columns, and ``column`` is None, or lacks the one named.
+            If X has several columns, and ``column`` is None.
         """
         rows: Any = X if hasattr(X, "shape") else np.asarray(X)
         if self.column is None and rows.shape[1:] != (1,):
@@ -113,11 +113,6 @@ class ScoreColumn(BaseEstimator):
                 "X must be one column of scores, as X[['score']], where column=None, "
                 f"got shape {tuple(rows.shape)}: pass that column alone, or its name, "
                 "as ScoreColumn('score')."
-            )
-        names = names_of_columns(rows) or ["no names"]
-        if isinstance(self.column, str) and self.column not in names:
-            raise ValueError(
-                f"column must name one of X, got {self.column!r}; X has {listed(names)}"
             )
         chosen = _safe_indexing(rows, [self.column or 0], axis=1)
         return np.asarray(chosen, dtype=np.float64)[:, 0]

@@ -16,6 +16,7 @@ from skrank_abstain.selection._calibration import (
     risk_engine,
     totals_by_better,
     totals_by_group,
+    warn_of_coin,
 )
 from skrank_abstain.selection._engine import (
     Decides,

@@ -435,17 +435,7 @@ class Calibration(Value):
         some = self.items
         if some.unit is None:  # no more are needed to see it
             some = some.take_queries(np.arange(min(some.n_queries, _ENOUGH_QUERIES)))
-        found = self.totals(region, some)
-        wrong, n_unlike = found.discordant.sum(), found.unlike.sum()
-        # A called tie is half wrong, and has a warning of its own.
-        orders = found.answered_order.sum() > found.answered_tie.sum()
-        if orders and n_unlike >= _ENOUGH_PAIRS and wrong >= _MUCH_WRONG * n_unlike:
-            warn_user(
-                f"{wrong / n_unlike:.0%} of the decided calibration pairs that differ "
-                "are in the wrong order, hardly better than a coin: check that y and "
-                "qid belong to the rows of X, that its columns stand as the model was "
-                "trained, and that higher is better in y as in scores."
-            )
+        warn_of_coin(self.totals(region, some))
 
     def coverage_interval(self, region: Any, **options: Any) -> FloatArray:
         """Return an interval for the coverage of new queries, as the function does."""
@@ -725,4 +715,18 @@ def check_largest_query(largest: int, largest_query: int | None) -> None:
             f"one of {largest}: the promise weighs pairs and covers no larger query. "
             "Rank it by predict and leave its pairs to a person, or fit with a larger "
             "largest_query."
+        )
+
+
+def warn_of_coin(found: PairTotals) -> None:
+    """Warn where the decided orders are hardly better than a coin's."""
+    wrong, n_unlike = found.discordant.sum(), found.unlike.sum()
+    # A called tie is half wrong, and has a warning of its own.
+    orders = found.answered_order.sum() > found.answered_tie.sum()
+    if orders and n_unlike >= _ENOUGH_PAIRS and wrong >= _MUCH_WRONG * n_unlike:
+        warn_user(
+            f"{wrong / n_unlike:.0%} of the decided pairs that differ are in the wrong "
+            "order, hardly better than a coin: check that y and qid belong to the rows "
+            "of X, that its columns stand as the model was trained, and that higher is "
+            "better in y as in scores."
         )

@@ -258,3 +258,13 @@ def test_numbers_of_curves_come_out_as_frames(ranker, data):
     for name in ("coverage", "selective_risk", "discordance", "accuracy"):
         assert frame[name].tolist() == [getattr(p.totals, name) for p in points]
     assert ranker.operating_points(X, y, qid=qid, coverages=[]).to_frame().empty
+
+
+def test_labels_upside_down_are_noticed_where_they_are_measured(ranker, data):
+    X, y, qid = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".* have the features of")
+        ranker.evaluate(X, y, qid=qid)
+    with pytest.warns(UserWarning, match="of the decided pairs that differ .* a coin"):
+        ranker.evaluate(X, y.max() - y, qid=qid)

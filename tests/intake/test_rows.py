@@ -21,6 +21,7 @@ from skrank_abstain.intake._rows import (
     groups_of_queries,
     take_columns,
     warn_of_batch,
+    warn_of_empty_rows,
 )
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker, score_items
@@ -155,6 +156,16 @@ def test_a_batch_much_larger_than_any_query_is_doubted(one_more, given, fitted):
     if fitted and one_more:  # a text may be the name of a column that X lacks
         with pytest.warns(OneQueryWarning, match="got one text as qid, and"):
             warn_of_batch(model, rows_of(None, n, True), "query")
+
+
+@pytest.mark.parametrize("as_frame", [True, False])
+def test_items_without_any_feature_are_counted(as_frame):
+    X = np.array([[1.0, np.nan], [np.nan, np.nan], [np.nan, 2.0]])
+    given = pd.DataFrame(X) if as_frame else X
+    with pytest.warns(UserWarning, match="1 of 3 items have no feature, such as row 1"):
+        warn_of_empty_rows(given)
+    for silent in (given[::2], X.astype(str), sparse.csr_array(X), X[:0]):
+        warn_of_empty_rows(silent)
 
 
 def messages(function, *args):

@@ -46,9 +46,6 @@ def test_one_column_of_scores_is_chosen_or_refused():
     for X in (frame, frame.to_numpy(), [[3.0, 0.2]], [0.2, 0.7]):
         with pytest.raises(ValueError, match=r"one column .*X\[\['score'\]\]"):
             ScoreColumn().predict(X)
-    for X in (frame, frame.to_numpy()):
-        with pytest.raises(ValueError, match="must name one of X, got 'scores'"):
-            ScoreColumn("scores").predict(X)
     for model, X in (
         (ScoreColumn(), frame[["score"]]),
         (ScoreColumn("score"), frame),
