@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
 import joblib
-import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning
 
 from skrank_abstain._warnings import hearing, warn_user
@@ -28,8 +27,6 @@ _STAMP = "_skrank_abstain_version"
 #: Key of a saved dict's kind: a class of values, or another attribute.
 _KIND = "skrank_abstain"
 _KINDS: dict[str, type[Value]] = {}
-#: Smaller types that arrays are saved in if that changes no number.
-_SMALLER = {"f": (np.float32,), "i": (np.int8, np.int16, np.int32)}
 
 
 class Value:
@@ -157,7 +154,7 @@ def _to_plain(value: Any, own: str, names: dict[int, str]) -> Any:
     if _KINDS.get(type(value).__name__) is not type(value):
         return value
     plain = {key: _to_plain(each, "", names) for key, each in value.to_plain().items()}
-    return {_KIND: type(value).__name__} | {k: _narrow(v) for k, v in plain.items()}
+    return {_KIND: type(value).__name__, **plain}
 
 
 def _of_plain(value: Any, state: dict[str, Any]) -> Any:
@@ -165,7 +162,7 @@ def _of_plain(value: Any, state: dict[str, Any]) -> Any:
         raise TypeError(f"{type(value).__name__} must be saved plainly.")
     if not isinstance(value, dict) or _KIND not in value:
         return value
-    plain = {name: _of_plain(_widen(each), state) for name, each in value.items()}
+    plain = {name: _of_plain(each, state) for name, each in value.items()}
     kind = plain.pop(_KIND)
     if kind == "attribute":
         return state[plain["name"]]
@@ -173,18 +170,3 @@ def _of_plain(value: Any, state: dict[str, Any]) -> Any:
     if found.to_plain().keys() != plain.keys():
         raise KeyError(f"{kind} was saved with other fields.")  # no default stands in
     return found
-
-
-def _narrow(value: Any) -> Any:
-    """Return an array in a smaller type, with the name of its own, if that is exact."""
-    if isinstance(value, np.ndarray):
-        for kind in _SMALLER.get(value.dtype.kind, ()):
-            with np.errstate(all="ignore"):
-                small = value.astype(kind)
-            if (small == value).all():
-                return value.dtype.name, small
-    return value
-
-
-def _widen(value: Any) -> Any:
-    return value[1].astype(value[0]) if isinstance(value, tuple) else value

@@ -7,8 +7,6 @@ import re
 import numpy as np
 import pytest
 from doubles import named
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -20,7 +18,6 @@ from skrank_abstain import (
     SelectiveRanker,
     __version__,
 )
-from skrank_abstain._saving import _narrow, _widen
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.distance import ConstrainedLinearRanker, DistanceAbstainer
 from skrank_abstain.multilabel import LinearMultilabelRanker, SelectiveMultilabelRanker
@@ -230,47 +227,6 @@ def test_a_table_is_back_as_it_was(kind, y):
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.table_, fitted.table_)
     assert vars(again).keys() == vars(fitted).keys()
-
-
-NUMBERS = st.one_of(
-    st.floats(width=32), st.floats(), st.just(-0.0), st.integers(-300, 300).map(float)
-)
-INTEGERS = st.one_of(
-    *(st.integers(-(2**k) - 1, 2**k) for k in (1, 7, 15, 31)),
-    st.integers(-(2**63), 2**63 - 1),
-)
-
-
-@given(
-    st.one_of(
-        st.lists(NUMBERS).map(lambda v: np.array(v, dtype=np.float64)),
-        st.lists(INTEGERS).map(lambda v: np.array(v, dtype=np.int64)),
-        st.lists(st.integers(0, 255)).map(lambda v: np.array(v, dtype=np.uint8)),
-        st.lists(st.text()).map(lambda v: np.array(v, dtype=str)),
-    )
-)
-def test_arrays_are_back_to_the_last_bit(array):
-    again = _widen(_narrow(array))
-    assert again.dtype == array.dtype
-    assert again.tobytes() == array.tobytes()
-
-
-@pytest.mark.parametrize(
-    ("values", "stored"),
-    [
-        ([-128, 127], np.int8),
-        ([128], np.int16),
-        ([32768], np.int32),
-        ([2**31], np.int64),
-        ([0.5, 2.0**100], np.float32),
-        ([0.1], np.float64),
-        ([np.nan], np.float64),
-    ],
-)
-def test_the_smallest_type_that_holds_an_array(values, stored):
-    narrowed = _narrow(np.array(values))
-    array = narrowed[1] if isinstance(narrowed, tuple) else narrowed
-    assert array.dtype == stored
 
 
 def estimators(data, model):
