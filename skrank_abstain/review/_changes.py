@@ -208,6 +208,9 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
         names = [f"item {name}" for name in names]
     (start, place), (then, now) = bounds[:, :, 2], lists.gain
     rise, stays, moved = now - then, lists.stays, lists.moved
+    # Where those on both lists keep their order, others made the places change.
+    among = [np.searchsorted(np.sort(each[stays]), each) for each in (start, place)]
+    pushed = (among[0] == among[1]) & (start != place)
     pairs, carriers = _carriers(after, query, fresh, rise, moved)
     # What each item changed because of by itself: answers about it, and its data.
     own: list[list[str]] = [[] for _ in names]
@@ -233,7 +236,8 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
         j, n_more = _culprit(i, bounds[:, :, 2], touched)
         text = "answers count for more or less than before"
         # Who gained fell only because another passed it, and the other way round.
-        if own[i] and ((place[i] - start[i]) * rise[i] <= 0 or j < 0) and stays[i]:
+        by_itself = (place[i] - start[i]) * rise[i] <= 0 and not pushed[i]
+        if own[i] and (by_itself or j < 0) and stays[i]:
             first = before._posterior(earlier).grade_proba[lists.old[i]]
             text = "; ".join(own[i])
             text += _grades(first, after._posterior(query).grade_proba[i])

@@ -319,6 +319,23 @@ def test_items_that_came_and_went():
     assert because(added)[FIRST[7]] == f"7 to 8: because of {new} (new on the list)"
 
 
+def test_who_keeps_the_order_among_the_others_was_moved_by_those_that_left():
+    # Its answer went with the first, but nobody that stays passed it.
+    said = [{"left": FIRST[0], "right": FIRST[5], "label": "left"}]
+    before = reviewed(said=said)
+    rows = [k for k in range(12) if NAMES[k] != FIRST[0]]
+    with pytest.warns(UserWarning, match="1 of 1 answers, .* are set aside"):
+        after = reviewed(rows, said=said)
+    told = {row["item_id"]: row for row in after.changes(before).to_dicts()}
+    order = [name for name in before.ranking().item_id.tolist() if name != FIRST[0]]
+    pairs = zip(order, after.ranking().item_id.tolist(), strict=True)
+    kept = {name for name, other in pairs if name == other}
+    moved = {name for name in order if told[name]["place"] != told[name]["old_place"]}
+    assert len(kept & moved) >= 4
+    for name in kept & moved:
+        assert f"because of {FIRST[0]} (left the list)" in told[name]["because"]
+
+
 def test_several_that_left_or_came_are_counted():
     gone = FIRST[:3]
     fewer = reviewed([k for k in range(12) if NAMES[k] not in gone])
