@@ -260,11 +260,27 @@ def test_numbers_of_curves_come_out_as_frames(ranker, data):
     assert ranker.operating_points(X, y, qid=qid, coverages=[]).to_frame().empty
 
 
-def test_labels_upside_down_are_noticed_where_they_are_measured(ranker, data):
+def test_labels_upside_down_are_noticed_where_they_are_measured(data):
     X, y, qid = data
+    ranker = BALToR(FirstColumn(), random_state=0).fit(X, y, qid=qid)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", ".* have the features of")
         ranker.evaluate(X, y, qid=qid)
     with pytest.warns(UserWarning, match="of the decided pairs that differ .* a coin"):
         ranker.evaluate(X, y.max() - y, qid=qid)
+
+
+@pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted")
+@pytest.mark.parametrize("change", [lambda x: x + 50, lambda x: 100 * x])
+def test_scores_on_another_scale_are_noticed(data, change):
+    X, y, qid = data
+    graded = BALToR(FirstColumn(), random_state=0).fit(X, y, qid=qid)
+    gaps = BALToR(FirstColumn(), tie_model="bradley_terry", random_state=0)
+    gaps.fit(X, y, qid=qid)
+    with pytest.warns(UserWarning, match=r"scores lie far from those of calibration"):
+        graded.ranking(change(X), qid=qid)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        graded.ranking(X, qid=qid)
+        gaps.ranking(change(X), qid=qid)  # differences have no origin
