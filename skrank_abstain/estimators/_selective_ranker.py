@@ -808,6 +808,7 @@ feature_names_in_
         """
         check_row_order(X, qid=qid, item_id=item_id)
         items = self._scored(X, qid)
+        names = None if item_id is None else tuple(item_id)
         rule, known = self._fitted_rule, self._calibration
         if known.item_groups is not None:
             raise ValueError(
@@ -820,7 +821,7 @@ feature_names_in_
             *graded_calibration(rule, known, self._region),
             *(answers, reviewer_error, gold, labels),
             item_id=check_item_id(item_id, items.queries),
-            index=X.index if hasattr(X, "iloc") else None,
+            index=X.index if hasattr(X, "iloc") else names,
             replaced="" if known.is_graded else type(known.model).__name__,
             id_=self._id_now(),
         )

@@ -300,7 +300,7 @@ def take_answers(
             f"{about.size - row.size} answers that repeat another one count once: add "
             "a column reviewer if several people answered, qid if about several days."
         )
-    if "pair_id" in table and about.size and queries.values.tolist() == [None]:
+    if "pair_id" in table and about.size and not {*table.get("qid", ())} - {"", None}:
         warn_user(
             "answers from files name no query: those of another day count, too, if its "
             'items had these names. Of beds ask by day: review(X, qid="monday").'

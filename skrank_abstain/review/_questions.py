@@ -13,7 +13,7 @@ from html import escape
 from importlib.resources import files
 from io import BytesIO, StringIO
 from itertools import chain, compress, islice, product
-from math import isinf
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -476,11 +476,13 @@ def _shown_columns(
     parts = shown.values() if isinstance(shown, Mapping) else [shown]
     # Stricter than for the model's input: nobody may see another person's data.
     for part in parts if index is not None else ():
-        if hasattr(part, "iloc") and list(part.index) != list(index):
+        wrong = hasattr(part, "iloc") and list(part.index) != list(index)
+        # The rows of an array have names at most: other labels tell no order.
+        if wrong and not (isinstance(index, tuple) and {*index}.isdisjoint(part.index)):
             raise ValueError(
                 "shown must have its rows in the order of X, or of board.items_, got "
                 f"another index than that of X's {len(index)} rows: pass "
-                "shown=frame.loc[X.index], or .set_axis(X.index) if its order is right."
+                "frame.loc[X.index or item_id], or .set_axis(X.index) if it is right."
             )
     return {name: [_plain(value) for value in columns[name]] for name in columns}
 
@@ -489,9 +491,9 @@ def _plain(value: Any) -> Any:
     """Return a value that every format can hold; an empty text if it is missing."""
     if is_missing(value):
         return ""
-    if isinstance(value, float) and isinf(value):
-        return str(value)  # JSON has no infinity
-    return value if isinstance(value, int | float | str) else str(value)
+    # JSON has no infinity.
+    kept = isfinite(value) if isinstance(value, float) else isinstance(value, int | str)
+    return value if kept else str(value)
 
 
 def read_answers(

@@ -132,7 +132,7 @@ def test_what_is_shown_has_the_rows_of_the_items(tmp_path):
     today = ward.loc[rows]
     others = [today[::-1], ward, ward[:24], today.reset_index(), {"a": ward["age"]}]
     for shown in others:
-        with pytest.raises(ValueError, match=r"of X.* shown=frame.loc\[X.index\]"):
+        with pytest.raises(ValueError, match=r"of X.*frame.loc\[X.index"):
             asked.to_tasks(tmp_path / "tasks", shown=shown)
     for shown in (today, {"age": today["age"]}, today.to_dict("list"), ward[30:54]):
         asked.to_tasks(tmp_path / "tasks", shown=shown)
@@ -498,6 +498,18 @@ def test_tasks_say_the_day(tmp_path):
     answers = [task | {"label": "left"} for task in one]
     with pytest.warns(UserWarning, match=r"name no query: .* Of beds ask by day"):
         assert len(RANKER.review(X[:12], answers=answers).answers) == 2
+
+
+def test_what_is_shown_of_named_items_stands_in_their_order(tmp_path):
+    pd = pytest.importorskip("pandas")
+    names = [f"p{k}" for k in range(12)]
+    asked = RANKER.review(X[:12], item_id=names).ask(3)
+    shown = pd.DataFrame({"row": range(12)}, index=names)
+    for right in (shown, shown.reset_index(drop=True)):
+        for task in written_tasks(tmp_path / "tasks", right, asked):
+            assert task["left_id"] == f"p{task['left_row']}"
+    with pytest.raises(ValueError, match=r"another index .* pass frame\.loc"):
+        written_tasks(tmp_path / "tasks", shown[::-1], asked)
 
 
 @pytest.mark.parametrize(
