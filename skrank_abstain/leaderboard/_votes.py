@@ -52,6 +52,7 @@ _WHO = re.compile(
 _UNFADED = 0.99
 #: A moment with a fraction of a second, which two voters hardly share.
 _FRACTION = re.compile(r"\d:\d\d:\d\d\.\d")
+_DAY = re.compile(r"\d+\D\d+\D\d+([ T]0?0:00(:00)?)?")
 #: Other columns that are read.
 _OTHERS = ("count", "weight", "time", "vote_id")
 #: Words of arenas for the winner, where other rows have answers of people.
@@ -258,7 +259,8 @@ def _copies(
     last: dict[Any, int] = {}
     for row, (time, who, *vote) in enumerate(rows):
         exact = _FRACTION.search(str(time)) is not None
-        if weight[row] and not is_blank(time) and (exact or not is_blank(who)):
+        dated = is_blank(who) or _DAY.fullmatch(str(time))  # a day fits many votes
+        if weight[row] and not is_blank(time) and (exact or not dated):
             key = str(time), exact or who, *map(str, vote)
             copies += [last[key]] if key in last else []
             last[key] = row

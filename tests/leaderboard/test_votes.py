@@ -357,6 +357,12 @@ def test_equal_votes_at_one_time_are_one(one, other):
         assert weights_of([one, between, other]) == [0, 1, 1]
 
 
+@pytest.mark.parametrize("day", ["2026-11-27", "27.11.26", "2026-11-27 00:00:00"])
+def test_votes_of_one_day_are_no_copies(day):
+    twice = [vote(time=day), vote(time=day)]
+    assert weights_of(twice) == [1, 1]
+
+
 @pytest.mark.parametrize(
     "other",
     [
