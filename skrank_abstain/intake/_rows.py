@@ -336,11 +336,11 @@ def warn_of_empty_rows(X: Any) -> None:
         missing = X.isna().to_numpy()
     elif isinstance(X, np.ndarray) and X.dtype.kind == "f":
         missing = np.isnan(X)
-    if (empty := missing.all(axis=1)).any():
+    if X.shape[1] > 1 and (empty := missing.all(axis=1)).any():
         warn_user(
             f"{np.count_nonzero(empty)} of {empty.size} items have no feature, such as "
             f"row {empty.argmax()}: their places say nothing about them. "
-            "novelty=lambda X: np.isnan(X).all(axis=1) leaves such items to a person."
+            "leave them out, or to a person by novelty= of the ranker."
         )
 
 

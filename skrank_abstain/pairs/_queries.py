@@ -276,7 +276,9 @@ def check_item_id(item_id: Any, queries: Queries) -> NDArray[Any] | None:
     if again.size:
         row, other = order[again[0] : again[0] + 2].tolist()
         name, query = values.item(codes[row]), queries.values.item(queries.codes[row])
-        of_query = ": pass qid=" if query is None else f" of query {query!r}"
+        of_query = f" of query {query!r}"
+        if query is None:
+            of_query = ": pass qid= if there are several queries"
         raise ValueError(
             f"item_id must be unique within a query, got {name!r} at rows {row} and "
             f"{other}{of_query}."

@@ -216,7 +216,8 @@ def check_list(parts: list[Any]) -> list[Any]:
         if not is_frame and not (isinstance(part, tuple) and len(part) == 3):
             raise TypeError(
                 "frame must be a list of data frames or of tuples (X, y, qid), got a "
-                f"{type(part).__name__} as frame[{number}]."
+                f"{type(part).__name__} as frame[{number}]. Of files: a pattern, or "
+                "pyarrow.dataset.dataset(files)."
             )
     return parts
 
