@@ -395,7 +395,9 @@ def _rows(
 
     rows = np.array([[*map(row_of, qid, side)] for side in sides], dtype=np.int64)
     if "pair_id" in table:
-        _follow_pair_ids(rows, qid, sides, table["pair_id"], items)
+        # Whoever leaves out qid means the same items on another day, under other ids.
+        known = "qid" in table or len(query_names) > 1
+        _follow_pair_ids(rows, qid, sides, table["pair_id"], items, check=known)
     away = np.array([q is not None and q not in items for q in qid], dtype=bool)
     away &= (rows < 0).all(axis=0)
     if item_id is not None:
@@ -445,7 +447,7 @@ def _warn_of_others(
     left *= bool(away.all())
     if moved:
         left = f" {moved} name two items of X, under another qid: if these are the same"
-        left += " items, as patients are the next day, drop qid and pair_id of answers."
+        left += " items, as patients are the next day, pass answers without qid."
     both = "queries", "items"
     got = " and ".join(map(_sample, both, theirs, map(set, ours)))
     known = " and ".join(map(_sample, both, ours))
@@ -461,6 +463,8 @@ def _follow_pair_ids(
     sides: list[list[str]],
     ids: list[Any],
     items: dict[str, dict[str, int]],
+    *,
+    check: bool,
 ) -> None:
     """Find items whose names a spreadsheet changed, such as 007, by the id of the pair.
 
@@ -475,6 +479,8 @@ def _follow_pair_ids(
         Of the pairs, one for each answer.
     items : dict
         Rows of X by query and item.
+    check : bool
+        Whether to refuse ids of other pairs.
 
     Raises
     ------
@@ -510,7 +516,7 @@ def _follow_pair_ids(
                 wrong.append(k)
     remedy = " It tells which pair was asked about (qid and items) if a spreadsheet "
     remedy += "changes names: undo what was sorted or renamed, or drop the column."
-    _refuse(wrong, "have the pair_id of their items", ids, remedy)
+    _refuse(wrong * check, "have the pair_id of their items", ids, remedy)
 
 
 def _queries_named(

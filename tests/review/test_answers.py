@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from skrank_abstain.pairs import group_queries
-from skrank_abstain.review._answers import take_answers
+from skrank_abstain.review._answers import pair_id, take_answers
 
 # Rows of two queries in turns.
 QUERIES = group_queries(["b", "a", "b", "a", "b"], 5)
@@ -165,6 +165,20 @@ def test_answers_about_items_that_left_are_set_aside_whoever_has_the_name_now():
     with pytest.warns(UserWarning, match="1 of 4 answers, .* are set aside: they name"):
         answers = take_answers(left, QUERIES, IDS)
     assert len(answers) == 3
+
+
+def test_answers_without_qid_are_about_the_same_items_on_another_day():
+    today = group_queries("2026-11-26", 3)
+    said = {"left": ["A"], "right": ["B"], "label": ["left"], "qid": ["2026-11-25"]}
+    said["pair_id"] = [pair_id("2026-11-25", "A", "B")[0]]
+    with pytest.warns(UserWarning, match=r"1 name two items .* pass answers without q"):
+        assert len(take_answers(said, today, np.array(["A", "B", "C"]))) == 0
+    del said["qid"]
+    with pytest.warns(UserWarning, match="name no query"):
+        assert len(take_answers(said, today, np.array(["A", "B", "C"]))) == 1
+    said["qid"] = ["2026-11-26"]
+    with pytest.raises(ValueError, match="must have the pair_id of their items"):
+        take_answers(said, today, np.array(["A", "B", "C"]))
 
 
 def test_blanks_around_the_names_of_reviewers_do_not_count():
