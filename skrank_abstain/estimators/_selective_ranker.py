@@ -719,8 +719,8 @@ feature_names_in_
         Ann and Di: A person decides (risk above the threshold); ...0.51) decides it...
         """
         names = range(_num_samples(X)) if item_id is None else item_id
-        query = np.broadcast_to(0 if qid is None else np.asarray(qid), len(names))
-        pairs = [find_pair(names, query, left, right)]
+        query = qid if np.shape(qid) == (len(names),) else np.zeros(len(names))
+        pairs = [find_pair(names, np.asarray(query), left, right)]
         (pair,) = self.predict_pairs(X, qid=qid, item_id=item_id, pairs=pairs)
         return f"{pair.in_words()} {self._what_decides(pair)}"
 
@@ -808,7 +808,8 @@ feature_names_in_
         """
         check_row_order(X, qid=qid, item_id=item_id)
         items = self._scored(X, qid)
-        names = None if item_id is None else tuple(item_id)
+        names = check_item_id(item_id, items.queries)
+        index = None if names is None else tuple(names.tolist())
         rule, known = self._fitted_rule, self._calibration
         if known.item_groups is not None:
             raise ValueError(
@@ -820,8 +821,8 @@ feature_names_in_
             items,
             *graded_calibration(rule, known, self._region),
             *(answers, reviewer_error, gold, labels),
-            item_id=check_item_id(item_id, items.queries),
-            index=X.index if hasattr(X, "iloc") else names,
+            item_id=names,
+            index=X.index if hasattr(X, "iloc") else index,
             replaced="" if known.is_graded else type(known.model).__name__,
             id_=self._id_now(),
         )

@@ -340,7 +340,7 @@ def warn_of_empty_rows(X: Any) -> None:
         warn_user(
             f"{np.count_nonzero(empty)} of {empty.size} items have no feature, such as "
             f"row {empty.argmax()}: their places say nothing about them. "
-            "leave them out, or to a person by novelty= of the ranker."
+            "Leave them out, or to a person by novelty= of the ranker."
         )
 
 

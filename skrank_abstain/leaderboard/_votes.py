@@ -52,7 +52,7 @@ _WHO = re.compile(
 _UNFADED = 0.99
 #: A moment with a fraction of a second, which two voters hardly share.
 _FRACTION = re.compile(r"\d:\d\d:\d\d\.\d")
-_DAY = re.compile(r"\d+\D\d+\D\d+([ T]0?0:00(:00)?)?")
+_DAY = re.compile(r"\d+[-./] ?\d+[-./] ?\d+([ T]0?0:00(:00)?)?")
 #: Other columns that are read.
 _OTHERS = ("count", "weight", "time", "vote_id")
 #: Words of arenas for the winner, where other rows have answers of people.

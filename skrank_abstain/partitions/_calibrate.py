@@ -101,8 +101,8 @@ def calibrate(
             f"{scorers.describe(model)}, which is not: train it on other queries first."
         )
     # A feature-aware tie model reads the columns beside the scores.
-    all_of_them = reads_features and isinstance(model, scorers.ScoreColumn)
-    names = (None, False) if all_of_them else scorers.names_in_model(model)
+    every = reads_features and isinstance(model, scorers.ScoreColumn)
+    names = (None, False) if every else scorers.names_in_model(model)
     others = {"label": label, "item_id": item_id}
     partitions, columns = open_frame(frame, names, qid, rule.groups, **others)
     reader = Reader(_unfitted(ranker), label, qid, columns, rule.groups)

@@ -349,6 +349,7 @@ def vote(left="Ann", right="Bo", label="left", time=3, who="Eve", **more):
         # A moment tells votes apart, whoever the file was called after.
         (vote(time=MOMENT, who="a"), vote(time=MOMENT, who="a (1)")),
         (vote(time=MOMENT, who=None), vote(time=MOMENT, who=None)),
+        (vote(time="10:30:15"), vote(time="10:30:15")),
     ],
 )
 def test_equal_votes_at_one_time_are_one(one, other):
