@@ -401,7 +401,7 @@ class Calibration(Value):
         low, high = self.ends
         # Ends of a new query may lie beyond: half of the range on either side.
         far = np.abs(values - (low + high) / 2) > high - low
-        if self.is_graded and high > low and 2 * far.sum() > far.size:
+        if self.is_graded and high > low and 2 * far.sum() > max(far.size, 2):
             warn_user(
                 f"{far.sum()} of {far.size} scores lie far from those of calibration, "
                 f"{low:.4g} to {high:.4g}: its ends stand for them, and orders among "

@@ -145,7 +145,7 @@ def test_points_of_a_curve_have_the_boundary_of_fit():
 def test_a_threshold_or_a_model_set_by_hand_is_noticed():
     ranker = BALToR(Ridge(), coverage=0.6, random_state=0).fit(**FIT)
     loaded = pickle.loads(pickle.dumps(ranker))
-    loaded.estimator_ = Ridge().fit(NEW.data, 100 * NEW.target)
+    loaded.estimator_ = Ridge(alpha=100).fit(NEW.data, NEW.target)
     with pytest.warns(UserWarning, match="was fitted or set after the calibration"):
         decisions = loaded.predict_pairs(**DAY)
     assert decisions.id_ == f"{loaded.id_}, model changed since"
