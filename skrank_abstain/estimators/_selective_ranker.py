@@ -703,8 +703,8 @@ feature_names_in_
         Raises
         ------
         ValueError
-            If the rows are equal, out of range or of two queries, or a name is not that
-            of one row.
+            If the rows are equal, out of range or of two queries, or no query, or more
+            than one, has both names.
 
         Examples
         --------
@@ -797,8 +797,8 @@ feature_names_in_
         Raises
         ------
         ValueError
-            If an answer cannot be understood, an item is in another query or no row of
-            X, or a reviewer has two spellings.
+            If an answer cannot be understood, a row position is in another query or
+            none of X, or a reviewer has two spellings.
 
         Warns
         -----

@@ -315,7 +315,7 @@ def read_judges(
     ------
     ValueError
         If a table is invalid or lacks ``vote_id``, a battle is not between the same
-        items, or judges have not voted on both kinds of battles.
+        items, or judges have not voted on two battles of either kind.
     """
     try:
         table = read_votes(judges, items=people.items, labels=labels, repeated=True)

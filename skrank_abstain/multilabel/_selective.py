@@ -530,7 +530,8 @@ default="misranking"
         Raises
         ------
         ValueError
-            If columns do not match ``fit``, or ``item_id`` has not one value per label.
+            If columns do not match ``fit``, or ``item_id`` has not one value per label,
+            or the names of ``fit`` in another order.
         """
         items = self.to_items(X)
         names = items.item_id

@@ -263,9 +263,9 @@ def take_answers(
     TypeError
         If the table is of another kind.
     ValueError
-        If a column or a value is missing, an item is in another query or no row of X,
-        both items are the same, a label or a time is not understood, a reviewer has two
-        spellings, or the table holds decisions, whose labels are the machine's own.
+        If a column or a value is missing, a row position is in another query or none of
+        X, both items are the same, a label or a time is not understood, a reviewer has
+        two spellings, or the table holds decisions, whose labels are the machine's own.
     """
     table = _columns(answers, by_name=item_id is not None)
     if gold is not None:

@@ -452,7 +452,7 @@ class Review:
         Raises
         ------
         ValueError
-            If the rows are equal or of two queries, or a name is not that of one row.
+            If the rows are equal or of two queries, or not one query has both names.
         """
         made, answers, queries = self.decisions, self.answers, self.items.queries
         both = find_pair(self._ids, queries.codes, left, right)

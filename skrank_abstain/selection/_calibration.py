@@ -392,13 +392,13 @@ class Calibration(Value):
         return _engine.tally_of(engine, cell, items, [region.at(cell)]).totals(qid)
 
     @cached_property
-    def ends(self) -> tuple[float, float]:
+    def _ends(self) -> tuple[float, float]:
         """The least and the largest value of the items."""
         return float(self.items.value.min()), float(self.items.value.max())
 
     def warn_of_far(self, values: FloatArray) -> None:
         """Warn where most values lie far from all that calibrated a model of grades."""
-        low, high = self.ends
+        low, high = self._ends
         # Ends of a new query may lie beyond: half of the range on either side.
         far = np.abs(values - (low + high) / 2) > high - low
         if self.is_graded and high > low and 2 * far.sum() > max(far.size, 2):
