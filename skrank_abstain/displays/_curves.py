@@ -16,6 +16,7 @@ from skrank_abstain._validation import (
     check_labels,
     check_loss,
     check_numbers,
+    check_row_order,
     encode_qid,
     name_of_loss,
 )
@@ -227,6 +228,7 @@ class RiskCoverageDisplay(_display.Display):
             queries.
         """
         costs = check_loss(loss)
+        check_row_order(None, y_true=y_true, y_pred=y_pred, risk=risk, qid=qid)
         truth = _display.check_truth(y_true)
         label = check_labels(y_pred, "y_pred", truth.size)
         risks = check_numbers(risk, "risk", truth.size, unit="pair")

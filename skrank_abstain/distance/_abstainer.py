@@ -353,7 +353,8 @@ class DistanceAbstainer(PairDecider):
     relevance_bins : int, default=None
         Quantile bins of ``y`` for training a booster.
     qid_col : str or int, default=None
-        Column of X that holds the query, instead of ``qid=``.
+        Column of X that holds the query, instead of ``qid=``. It is taken out first:
+        positions of columns in a pipeline inside count without it.
     random_state : int, RandomState instance or None, default=None
         Splits the queries.
     verbose : int, default=0

@@ -103,7 +103,8 @@ default="misranking"
         Needed when ``y`` has more than 31 distinct values. Pairs are always labelled
         by the raw ``y``.
     qid_col : str or int, default=None
-        Column of X that holds the query, instead of ``qid=``.
+        Column of X that holds the query, instead of ``qid=``. It is taken out first:
+        positions of columns in a pipeline inside count without it.
     random_state : int, RandomState instance or None, default=None
         Splits the queries and draws pairs on the boundary.
     verbose : int, default=0

@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.utils import check_consistent_length
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import (
     check_numbers,
     check_positive_int,
-    refuse_values,
     shown,
 )
 from skrank_abstain.pairs._tables import Table, python_rows
@@ -249,17 +247,20 @@ class PairDecisions(Table):
         """Return the pairs at ``index`` (integers, a boolean mask or a slice)."""
         return _taken(self, index)
 
-    def accepting(self, accepted: ArrayLike, risk: ArrayLike) -> Self:
-        """Return the pairs as another rule accepts them: a baseline of one's own.
+    def accepting(self, confidence: ArrayLike, threshold: float) -> Self:
+        """Return the pairs as a confidence of one's own accepts them: a baseline.
 
-        Labels and probabilities stay. The threshold, the margin and the name of the
-        ranker, which say nothing about the other rule, are left out.
+        Labels and probabilities stay. The margin, the name of the ranker and its
+        threshold, which say nothing about the other rule, are left out.
 
         Parameters
         ----------
-        accepted : array-like of shape (n_pairs,), bool
-        risk : array-like of shape (n_pairs,), float
-            What the rule goes by, such as minus a confidence: lower is clearer.
+        confidence : array-like of shape (n_pairs,)
+            One finite number per pair, in the order of these decisions; higher is
+            clearer. Minus it becomes the risk.
+        threshold : float
+            Pairs of at least this confidence are accepted, such as the ``threshold_``
+            of a `baselines.ConfidenceThreshold` of calibration pairs.
 
         Returns
         -------
@@ -268,8 +269,8 @@ class PairDecisions(Table):
         Raises
         ------
         ValueError
-            If there is not one value per pair, ``accepted`` is no mask, a risk is not
-            finite, or the accepted pairs have a higher median risk than the others.
+            If there is not one finite number per pair, or a Series of them is indexed
+            in another order.
 
         Examples
         --------
@@ -277,25 +278,19 @@ class PairDecisions(Table):
         >>> from skrank_abstain.pairs import PairDecisions
         >>> left, right = np.array([[0, 0], [1, 2]])
         >>> pairs = PairDecisions(left, right, left, left + 1, left == 0, id_="3f")
-        >>> pairs.accepting([True, False], [0.1, 0.4]).coverage
+        >>> pairs.accepting([0.9, 0.6], 0.7).coverage
         0.5
         """
-        check_consistent_length(self.left, accepted, risk)
-        mask = np.asarray(accepted)
-        rule = "accepted must hold True or False for each pair, and no confidence"
-        refuse_values(mask, ~np.isin(mask, (0, 1)), rule)
-        accepted = mask.astype(bool)
-        risk = check_numbers(risk, "risk", unit="pair")
-        if 0 < accepted.sum() < accepted.size:
-            taken, others = np.median(risk[accepted]), np.median(risk[~accepted])
-            if taken > others:
-                raise ValueError(
-                    "risk must be lower where a pair is accepted, got a median of "
-                    f"{taken:.4g} there and of {others:.4g} elsewhere: pass minus a "
-                    "confidence."
-                )
-        given = {"accepted": accepted, "risk": risk}
-        return replace(self, **given, threshold=None, margin=None, id_=None)
+        if hasattr(confidence, "iloc") and not confidence.index.is_monotonic_increasing:
+            raise ValueError(
+                "confidence must be in the order of the pairs, got a Series whose "
+                "index says another: pass confidence.sort_index(), or .to_numpy()."
+            )
+        given = check_numbers(confidence, "confidence", len(self), unit="pair")
+        # Equal pairs may differ in the last digit and must be decided alike.
+        accepted = given >= threshold - 1e-12 * abs(threshold)
+        known = {"accepted": accepted, "risk": -given}
+        return replace(self, **known, threshold=None, margin=None, id_=None)
 
     def leaving_out(self, novel: BoolArray) -> Self:
         """Return the decisions with the pairs of novel items abstained on.

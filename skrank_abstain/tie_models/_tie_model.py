@@ -244,7 +244,7 @@ class DifferenceModel(TieModel):
                 f"{type(self).__name__}.proba_at_gap must make neither a tie nor the "
                 "opposite order more probable as the gap grows, got one that rises by "
                 f"{rise[last]:.3g} up to a gap of {gap[last]:.3g}. Write a BinModel, or"
-                " pass risks to PairDecisions.accepting or to ConfidenceThreshold."
+                " pass a confidence to PairDecisions.accepting."
             )
 
     def check_probabilities(self, largest: float) -> None:

@@ -309,7 +309,7 @@ def test_decisions_take_the_loss_of_the_ranker_beside_them(a, new):
 
 def test_where_one_accepts_nothing_the_coverage_must_be_given(a, new):
     pairs = pairs_of(a, new)
-    none = pairs.accepting(np.zeros(len(pairs), bool), pairs.risk)
+    none = pairs.accepting(-pairs.risk, np.inf)
     with pytest.raises(ValueError, match="coverage must be given, since b accepts no"):
         compare(a, none, **items(new))
     assert compare(a, none, **items(new), coverage=0.5).discordance.difference == 0

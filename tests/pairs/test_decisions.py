@@ -83,28 +83,26 @@ def test_what_a_rule_does_not_know_is_left_out():
 def test_pairs_accepted_by_another_rule_say_nothing_of_the_ranker():
     own = decisions([3.0, 1.0, 2.0])
     own = replace(own, id_="3f", threshold=np.ones(3), margin=np.zeros(3))
-    other = own.accepting([True, False, False], risk=[0.1, 0.4, 0.9])
+    other = own.accepting([0.9, 0.6, 0.1], threshold=0.9)
     assert other.reason.tolist() == ["decided", *["risk above the threshold"] * 2]
     assert not {"id_", "threshold", "margin"} & other.to_dicts()[0].keys()
-    assert other.risk.tolist() == [0.1, 0.4, 0.9]
+    assert other.risk.tolist() == [-0.9, -0.6, -0.1]
     np.testing.assert_array_equal(other.label, own.label)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        own.accepting([True], [0.1])
-    confidence = np.array([0.9, 0.6, 0.1])
-    kept = own.accepting(confidence > 0.5, -confidence)
-    assert kept.accepted.tolist() == [True, True, False]
-    with pytest.raises(
-        ValueError, match=r"median of 0\.75 there and of 0\.1 .*minus a"
-    ):
-        own.accepting(confidence > 0.5, confidence)
-    with pytest.raises(ValueError, match="risk must"):
-        own.accepting(confidence > 0.5, [0.1, np.nan, 0.2])
-    assert own.accepting([1, 0, 0], -confidence).accepted.tolist() == [
-        True,
-        *[False] * 2,
-    ]
-    with pytest.raises(ValueError, match=r"accepted must hold True or .*, got 0\.9"):
-        own.accepting(confidence, -confidence)
+    assert own.accepting([0.9, 0.6, 0.1], 0.5).accepted.tolist() == [True, True, False]
+    assert own.accepting([0.1 + 0.2, 0, 0], 0.3).accepted.sum() == 1
+    with pytest.raises(ValueError, match="one value per pair"):
+        own.accepting([0.9], 0.5)
+    with pytest.raises(ValueError, match="confidence must"):
+        own.accepting([0.1, np.nan, 0.2], 0.5)
+
+
+def test_a_confidence_that_was_sorted_is_no_column_of_the_pairs():
+    pandas = pytest.importorskip("pandas")
+    own = decisions([3.0, 1.0, 2.0])
+    confidence = pandas.Series([0.9, 0.1, 0.6])
+    assert own.accepting(confidence, 0.5).accepted.tolist() == [True, False, True]
+    with pytest.raises(ValueError, match=r"order of the pairs.*sort_index"):
+        own.accepting(confidence.sort_values(), 0.5)
 
 
 def test_near_pairs_are_deferred_first_where_there_is_no_risk():
