@@ -158,10 +158,9 @@ def _days(value: Any) -> tuple[float, bool]:
 
 def as_number(value: Any) -> Any:
     """Return the number that a text writes, such as 7 for 007, or else the value."""
-    try:
+    with suppress(ValueError):
         return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
+    return value
 
 
 def read_winners(
@@ -226,9 +225,7 @@ def _winners(column: list[Any], sides: Any, name: str) -> IntArray:
         unknown = [k for k in odd if not any(said_as[k] in each for each in known)]
         for row in unknown[:1]:
             where = getattr(column[row], "where", f"row {row}")  # of a file
-            others = dict.fromkeys(
-                column[k] for k in unknown if column[k] != column[row]
-            )
+            others = {column[k]: None for k in unknown if column[k] != column[row]}
             also = f" (and {listed(others)})" * bool(others)
             raise ValueError(
                 f"{name} must hold labels that are known, got {shown(column[row])} in "
