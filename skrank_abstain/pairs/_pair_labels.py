@@ -102,13 +102,12 @@ def warn_of_unread(
 
     ``every=False`` names only those that are near to one.
     """
-    cutoff = 0.6 if every else 0.7
     near: dict[str, list[str]] = {name: [] for name in names if name not in known}
     for name in near:
         text = name.strip().lower()
         # A weight is not a misspelt right.
         alike = [each for each in known if each[:1] == text[:1]]
-        near[name] = get_close_matches(text, alike, 1, cutoff)
+        near[name] = get_close_matches(text, alike, 1, 0.6 if every else 0.7)
     if near and (every or any(near.values())):
         meant = [f" Is {name!r} {of[0]!r}?" for name, of in near.items() if of]
         warn_user(
