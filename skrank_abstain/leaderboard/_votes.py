@@ -50,9 +50,12 @@ _WHO = re.compile(
 )
 #: If even the oldest vote counts more, half_life has probably another unit.
 _UNFADED = 0.99
+#: Names of columns that say when somebody voted; a response_time is none.
+_WHEN = re.compile(r"(?i)time|ts|date(time)?|(.*_)?t(ime)?_?stamp|\w+ed_?at")
 #: A moment with a fraction of a second, which two voters hardly share.
-_FRACTION = re.compile(r"\d:\d\d:\d\d\.\d")
-_DAY = re.compile(r"\d+[-./] ?\d+[-./] ?\d+([ T]0?0:00(:00)?)?")
+_FRACTION = re.compile(r"\d:\d\d:\d\d\.\d*[1-9]")
+#: A date, or a number that is too small for seconds since 1970.
+_DAY = re.compile(r"\d{1,8}(\.\d\d?)?|(\d+[-./] ?){2}\d+([ T]0?0:00(:00(\.0+)?)?)?")
 #: Other columns that are read.
 _OTHERS = ("count", "weight", "time", "vote_id")
 #: Words of arenas for the winner, where other rows have answers of people.
@@ -247,26 +250,30 @@ def _copies(
 ) -> list[int]:
     """Return the rows of votes that stand again in a later row, with one warning.
 
-    A page for voters writes all answers each time that it saves. Votes with equal
-    reviewer, time, items and winner are one; a moment with a fraction of a second needs
-    no reviewer, who may be called as the file.
+    A page for voters writes all answers each time that it saves, and a table may be
+    joined with itself. Rows of one voter and one time that are equal are one vote. A
+    moment with a fraction of a second needs no reviewer, who may be called as the file.
     """
-    if "time" not in table or "count" in table:
-        return []
     missing, copies = [None] * weight.size, []
-    beside = [table.get(x, missing) for x in ("reviewer", "vote_id", "pair_id")]
-    rows = zip(table["time"], *beside, *votes.tolist(), strict=True)
+    when = _filled(*map(table.get, filter(_WHEN.fullmatch, table)))
+    who = _filled(missing, *map(table.get, filter(_WHO.fullmatch, table)))
+    if not when or "count" in table:
+        return []
+    # Votes of one batch may have one time, and differ by their prompts.
+    names = table.keys() - {*chain(*_NEEDED.values()), "reviewer", "answer_id"}
+    beside = zip(*map(table.get, names), strict=True)
     last: dict[Any, int] = {}
-    for row, (time, who, *vote) in enumerate(rows):
-        exact = _FRACTION.search(str(time)) is not None
-        dated = is_blank(who) or _DAY.fullmatch(str(time))  # a day fits many votes
+    rows = zip(when, who, beside, *votes.tolist(), strict=True)
+    for row, (time, voter, others, *vote) in enumerate(rows):
+        exact = "time" in table and _FRACTION.search(str(time)) is not None
+        dated = is_blank(voter) or _DAY.fullmatch(str(time))  # a day fits many votes
         if weight[row] and not is_blank(time) and (exact or not dated):
-            key = str(time), exact or who, *map(str, vote)
+            key = exact or str(voter), *map(str, (*others, *vote))
             copies += [last[key]] if key in last else []
             last[key] = row
     if copies:
         warn_user(
-            f"votes repeat {len(copies)} votes with their reviewer, time, items and "
+            f"votes repeat {len(copies)} votes with their voter, time, items and "
             "winner, as two files do that one page saved: each counts once."
         )
     return copies
@@ -276,6 +283,7 @@ def split_votes(votes: Any, by: str, weight: FloatArray) -> dict[Any, Any]:
     """Return the columns of the votes of each value of a column, with these weights."""
     table = _open(votes)
     category = _named(_column(table, by, "by"), by)
+    pairs.check_spelling(set(category), "votes", "category")
     for name in ("model_a", "model_b", "winner"):  # our names hold them all
         table.pop(name, None)
     table["weight"] = weight.tolist()
@@ -283,9 +291,7 @@ def split_votes(votes: Any, by: str, weight: FloatArray) -> dict[Any, Any]:
     for row, name in enumerate(category):
         rows[name].append(row)
     return {
-        name: {
-            column: [values[row] for row in some] for column, values in table.items()
-        }
+        name: {x: [values[row] for row in some] for x, values in table.items()}
         for name, some in rows.items()
     }
 
@@ -321,7 +327,7 @@ def read_judges(
         table = read_votes(judges, items=people.items, labels=labels, repeated=True)
         ids = _vote_ids(judges)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"judges: {error}") from None
+        raise type(error)(f"judges must be a table of votes: {error}") from None
     rows = {name: row for row, name in enumerate(_vote_ids(votes))}
     vote = np.fromiter((rows.get(name, -1) for name in ids), np.int64, len(ids))
     seen = vote >= 0
@@ -460,12 +466,9 @@ def _open(votes: Any) -> dict[str, list[Any]]:
     for ours, theirs in _NEEDED.items():
         first, *others = [columns[n] for n in theirs if n in names] or [None]
         for column in others:
-            first = [
-                b if is_blank(a) else a for a, b in zip(first, column, strict=True)
-            ]
-            rest = [b if is_blank(b) else a for a, b in zip(first, column, strict=True)]
+            first = _filled(first, column)
             # Beside left_id, left is a row, as in questions.
-            clash |= "left_id" not in names and rest != column
+            clash |= "left_id" not in names and _filled(column, first) != first
         columns[ours] = first
     if clash or None in columns.values() or {*OF_THE_MODEL, "pvalue"} & {*names}:
         raise ValueError(
@@ -535,10 +538,11 @@ def _clusters(table: Mapping[str, list[Any]], name: str) -> tuple[IntArray, Any]
     """Return numbers for the values of a column, and these values."""
     column = _column(table, name, "cluster")
     # A log names voters in this column, the answers from a page in reviewer.
-    beside = zip(column, table.get("reviewer", column), strict=True)
+    column = _filled(column, table.get("reviewer", column))
     remedy = "give each unknown one an id of its own: one id for all makes them one"
-    column = _named([b if is_blank(a) else a for a, b in beside], name, remedy)
-    every = dict.fromkeys(column)
+    every = dict.fromkeys(_named(column, name, remedy))
+    if _WHO.fullmatch(name):  # two prompts may differ by case alone
+        pairs.check_spelling(every, "votes", "voter")
     if len(every) < 2:
         raise ValueError(
             f"cluster must name a column with at least two values, got {name!r} "
@@ -547,6 +551,12 @@ def _clusters(table: Mapping[str, list[Any]], name: str) -> tuple[IntArray, Any]
     # Numbers do not depend on the order of the votes, nor do draws by cluster.
     names = sorted(every, key=str)
     return _positions(column, names), _array_of_names(names)
+
+
+def _filled(*columns: Any) -> list[Any]:
+    """Return the first value of each row that is not blank, or the last one."""
+    rows = zip(*columns, strict=True)
+    return [next((x for x in row if not is_blank(x)), row[-1]) for row in rows]
 
 
 def _named(column: list[Any], name: str, remedy: str = "fill it in") -> list[Any]:

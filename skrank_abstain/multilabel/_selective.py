@@ -132,8 +132,8 @@ def _train(model: Any, X: Any, labels: Any) -> Any:
             raise
         raise ValueError(
             f"{error} Wrap a classifier for several labels in OneVsRestClassifier, or, "
-            "if y has NaN, in ThresholdDecompositionRanker; LinearMultilabelRanker "
-            "takes NaN, too."
+            "if y has NaN, in multilabel.ThresholdDecompositionRanker; "
+            "multilabel.LinearMultilabelRanker takes NaN, too."
         ) from error
 
 

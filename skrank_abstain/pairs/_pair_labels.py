@@ -102,13 +102,12 @@ def warn_of_unread(
 
     ``every=False`` names only those that are near to one.
     """
-    cutoff = 0.6 if every else 0.7
     near: dict[str, list[str]] = {name: [] for name in names if name not in known}
     for name in near:
         text = name.strip().lower()
         # A weight is not a misspelt right.
         alike = [each for each in known if each[:1] == text[:1]]
-        near[name] = get_close_matches(text, alike, 1, cutoff)
+        near[name] = get_close_matches(text, alike, 1, 0.6 if every else 0.7)
     if near and (every or any(near.values())):
         meant = [f" Is {name!r} {of[0]!r}?" for name, of in near.items() if of]
         warn_user(
@@ -158,10 +157,9 @@ def _days(value: Any) -> tuple[float, bool]:
 
 def as_number(value: Any) -> Any:
     """Return the number that a text writes, such as 7 for 007, or else the value."""
-    try:
+    with suppress(ValueError):
         return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
+    return value
 
 
 def read_winners(
@@ -226,9 +224,7 @@ def _winners(column: list[Any], sides: Any, name: str) -> IntArray:
         unknown = [k for k in odd if not any(said_as[k] in each for each in known)]
         for row in unknown[:1]:
             where = getattr(column[row], "where", f"row {row}")  # of a file
-            others = dict.fromkeys(
-                column[k] for k in unknown if column[k] != column[row]
-            )
+            others = {column[k]: None for k in unknown if column[k] != column[row]}
             also = f" (and {listed(others)})" * bool(others)
             raise ValueError(
                 f"{name} must hold labels that are known, got {shown(column[row])} in "

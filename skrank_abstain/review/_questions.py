@@ -536,7 +536,8 @@ def read_answers(
         If a workbook is to be read without openpyxl.
     ValueError
         If a file is empty, in another encoding or damaged, a task lacks what an answer
-        needs, no file is named, or two files without reviewers have the same name.
+        needs, no file is named, one is named twice, or two files without reviewers have
+        the same name, or with reviewers the same answers, which no page saved.
 
     Examples
     --------
@@ -555,21 +556,23 @@ def read_answers(
     if not files:
         raise ValueError("path must name at least one file, got none.")
     answers: list[dict[str, Any]] = []
-    unnamed: dict[str, Any] = {}
+    seen: dict[Any, Any] = {}
     for file in files:
         new, name = _answers_of(file), Path(file).stem
         if not new:
             warn_user(f"{os.fspath(file)!r} holds no answers: all labels are empty.")
-        if not any("answer_id" in answer for answer in new):  # which pages settle by
-            # A browser calls a second download of ann.csv "ann (1).csv".
-            name = re.sub(r" \(\d+\)$", "", name)
+        paged = any("answer_id" in answer for answer in new)  # which pages settle by
+        # A browser calls a second download of ann.csv "ann (1).csv".
+        name = name if paged else re.sub(r" \(\d+\)$", "", name)
         named = {answer["reviewer"] for answer in new if "reviewer" in answer}
-        if new and not named and unnamed.setdefault(name, file) != file:
+        whose = (file if paged else str(new)) if named else name
+        if new and whose in seen:
             raise ValueError(
-                f"path must tell reviewers apart, got {os.fspath(unnamed[name])!r} "
-                f"and {os.fspath(file)!r} without names: pass the later version alone, "
-                "or rename the file of another person."
+                f"path must tell reviewers apart, got {os.fspath(seen[whose])!r} and "
+                f"{os.fspath(file)!r} without names, or with the same answers: pass "
+                "the later version alone, or rename the file of another person."
             )
+        seen[whose] = file
         # Who wrote a name once filled in the whole file.
         who = {"reviewer": named.pop() if len(named) == 1 else name}
         answers += [who | answer for answer in new]
@@ -634,10 +637,8 @@ def _rows_of(text: str) -> Iterator[Mapping[str, Any]]:
     if start == "[":
         for task in json.loads(text):
             # Label Studio's short export also has labels, but names an annotator.
-            if "label" in task and "annotator" not in task:
-                yield task
-            else:
-                yield from _annotations(task)
+            alone = "label" in task and "annotator" not in task
+            yield from [task] if alone else _annotations(task)
     elif start == "{":
         # Other ends of lines, as U+2028, may stand inside a text.
         yield from map(json.loads, filter(str.strip, text.split("\n")))

@@ -166,8 +166,11 @@ def test_few_battles_of_judges_alone_still_converge():
         (lambda p, j: (p, {k: v[:51] for k, v in j.items()}), "of each, got 50 and 1"),
         (lambda p, j: (p, {k: v[50:] for k, v in j.items()}), "got 0 and 50"),
         (lambda p, j: (p, j | {"vote_id": j["vote_id"][::-1]}), "same two items"),
-        (lambda p, j: (p, j | {"label": ["won"] * 100}), r"judges: votes\['label'\]"),
-        (lambda p, j: (p, {"left": j["left"]}), "judges: votes must have columns"),
+        (lambda p, j: (p, j | {"label": ["won"] * 100}), r"of votes: votes\['label'\]"),
+        (
+            lambda p, j: (p, {"left": j["left"]}),
+            "judges must be a table of votes: votes must have columns",
+        ),
         (lambda p, j: (p | {"vote_id": p["left"]}, j), "each vote_id once"),
         (
             lambda p, j: ({k: v for k, v in p.items() if k != "vote_id"}, j),

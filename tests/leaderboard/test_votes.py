@@ -333,7 +333,11 @@ def weights_of(rows, **options):
     return read_votes(rows, **options).weight.tolist()
 
 
-def vote(left="Ann", right="Bo", label="left", time=3, who="Eve", **more):
+#: Seconds since 1970.
+CLOCK = 1_790_000_000
+
+
+def vote(left="Ann", right="Bo", label="left", time=CLOCK, who="Eve", **more):
     row = {"left": left, "right": right, "label": label, "time": time, "reviewer": who}
     return row | more
 
@@ -350,15 +354,29 @@ def vote(left="Ann", right="Bo", label="left", time=3, who="Eve", **more):
         (vote(time=MOMENT, who="a"), vote(time=MOMENT, who="a (1)")),
         (vote(time=MOMENT, who=None), vote(time=MOMENT, who=None)),
         (vote(time="10:30:15"), vote(time="10:30:15")),
+        *(
+            ({who: "Eve", when: CLOCK} | vote(time=None, who=None),) * 2
+            for who, when in [("voter", "tstamp"), ("user_id", "created_at")]
+        ),
     ],
 )
 def test_equal_votes_at_one_time_are_one(one, other):
-    between = vote(label=one["label"], time=9, vote_id=1)
-    with pytest.warns(UserWarning, match="votes repeat 1 votes with their reviewer"):
+    between = vote(label=one["label"], time=CLOCK + 9, vote_id=1)
+    with pytest.warns(UserWarning, match="votes repeat 1 votes with their voter"):
         assert weights_of([one, between, other]) == [0, 1, 1]
 
 
-@pytest.mark.parametrize("day", ["2026-11-27", "27.11.26", "2026-11-27 00:00:00"])
+@pytest.mark.parametrize(
+    "day",
+    [
+        "2026-11-27",
+        "27.11.26",
+        "2026-11-27 00:00:00",
+        np.datetime64("2026-11-27", "ns"),
+        20784,
+        3.5,
+    ],
+)
 def test_votes_of_one_day_are_no_copies(day):
     twice = [vote(time=day), vote(time=day)]
     assert weights_of(twice) == [1, 1]
@@ -369,8 +387,9 @@ def test_votes_of_one_day_are_no_copies(day):
     [
         vote(label="right"),
         vote("Bo", "Ann"),
-        vote(time=4),
+        vote(time=CLOCK + 1),
         vote(who="Dan"),
+        vote(prompt="x"),  # a batch
         vote(right="Cy"),
         vote(vote_id=2),
     ],
@@ -479,3 +498,12 @@ def test_a_vote_that_a_page_saved_again_or_took_back_does_not_count():
         assert votes.label[[2, 3]].tolist() == [0, -1]
     turned = read_votes(rows[3:] + rows[:3])  # by time, not by row
     assert turned.weight.tolist() == [1, 0, 0, 0, 1]
+
+
+def test_a_voter_or_a_category_has_one_spelling():
+    twice = ["V1", "v1", "v2"]
+    with pytest.raises(ValueError, match="each voter in one way, got 'V1' and 'v1'"):
+        read_votes(with_column("voter", twice), cluster="voter")
+    with pytest.raises(ValueError, match="each category in one way, got "):
+        split_votes(with_column("kind", twice), "kind", np.ones(3))
+    read_votes(with_column("prompt", twice), cluster="prompt")

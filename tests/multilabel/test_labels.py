@@ -711,7 +711,7 @@ def test_samples_go_by_the_index_of_their_frame(data, selective):
         (
             OneVsRestClassifier(LogisticRegression()),
             lambda y: y.mask(y.cumsum() == 1),
-            "contains NaN.* in ThresholdDecompositionRanker; LinearM",
+            r"contains NaN.* in multilabel\.ThresholdDecompositionRanker; ",
         ),
         (
             LinearMultilabelRanker(),

@@ -397,6 +397,13 @@ def test_the_files_of_two_people_are_read_in_one_call(tmp_path):
         ValueError, match=r"got .*Bo\.csv' and .*Bo \(1\)\.csv' .* later ve"
     ):
         read_answers(blank, again)
+    # The same file twice, with or without a name in it.
+    again.write_text(blank.read_text().replace("same,", "same,Bo"))
+    kept = tmp_path / "kept.csv"
+    kept.write_text(again.read_text())
+    for one, other in [(blank, blank), (again, again), (again, kept)]:
+        with pytest.raises(ValueError, match="without names, or with the same answers"):
+            read_answers(one, other)
     with pytest.raises(ValueError, match="name at least one file"):
         read_answers(tmp_path.glob("*.xlsx"))
 
