@@ -348,8 +348,7 @@ def _counted(data: ReportData) -> list[str]:
         )
     if not data.labelled:
         return [counted]
-    n_pairs = totals.pairs.sum()
-    tied = totals.tied.sum() / n_pairs if n_pairs else np.nan
+    tied = totals.tied.sum() / (totals.pairs.sum() or np.nan)
     return [
         counted,
         f"tied pairs: {as_number(tied)}",
@@ -359,10 +358,8 @@ def _counted(data: ReportData) -> list[str]:
 
 def _about_model(ranker: RankerFacts) -> list[str]:
     model, items = ranker.calibration.model, ranker.calibration.items
-    alone = ""
     by = f", scored out of {ranker.n_folds} folds" if ranker.n_folds else ""
-    if items.n_queries == 1:
-        alone = " (ONE query: nothing is known about the coverage on others)"
+    alone = " (ONE query: nothing is known about others)" * (items.n_queries == 1)
     return [
         *about_model(ranker.model, model, prefit=ranker.prefit, note=ranker.note),
         f"calibrated on {items.n_pairs} pairs of {items.n_queries} queries{alone}{by}",
