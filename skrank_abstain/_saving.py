@@ -127,6 +127,7 @@ def all_or_nothing(fit: Fit) -> Fit:
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a file beside and rename it: a full disk or a kill leaves the old one."""
     goal = os.path.realpath(path)
+    os.stat(os.path.dirname(goal))  # the error names a folder that is missing
     beside = Path(f"{goal}.{os.getpid()}.part")
     try:
         beside.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -658,7 +658,7 @@ def encode_qid(
         )
     raw = check_vector(raw, name, n_values, unit=unit)
     # Sorting is many times faster than hashing, but not all values can be sorted.
-    sortable = raw.dtype.kind in "iufbUS"
+    sortable = raw.dtype.kind in ("iufb" if name == "groups" else "iufbUS")
     codes, values = (_encode_sortable if sortable else _encode_hashable)(raw, name)
     values, written = _texts_as_objects(values), dict[str, Any]()
     for value in values if values.dtype == object else ():
@@ -729,7 +729,7 @@ def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[An
     except TypeError as error:
         raise TypeError(f"{name} must hold hashable values: {error}.") from error
     for value, code in seen.items():
-        if _has_missing(value):
+        if _has_missing(value) or (name == "groups" and is_blank(value)):
             row = int(np.argmax(codes == code))
             raise ValueError(f"{name} must not be missing, got {value!r} at row {row}.")
     values = np.fromiter(seen, dtype=object, count=len(seen))

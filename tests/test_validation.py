@@ -113,6 +113,8 @@ VALUES = [
     (lambda: encode_qid([1.0, np.nan], 2),
      r"qid must not be missing, got NaN at row 1"),
     (lambda: encode_qid(["a", None], 2), r"qid must not be missing, got None at row 1"),
+    (lambda: encode_qid(["a", " "], 2, name="groups"),
+     r"groups must not be missing, got ' ' at row 1"),
     (lambda: encode_qid(["a", float("nan")], 2),
      r"qid must not be missing, got nan at row 1"),
     (lambda: encode_qid(pd.Series(["a", pd.NA], dtype="object"), 2),

@@ -548,7 +548,6 @@ class RuleThreshold(ModelWrapper):
             doubts=[*dict.fromkeys([*self._warned, *self._doubts])],
             random_state=self.random_state,
             bounds=[*dict.fromkeys(f"{bound:g}" for bound in self._bounds)],
-            changed=self._changed(),
         )
 
     @property

@@ -17,7 +17,6 @@ from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
     check_fraction,
     check_loss,
-    check_relevance,
     check_row_order,
     check_sample_weight,
 )
@@ -285,7 +284,7 @@ class PairDecider(_bases.ModelWrapper):
             )
         decision, items = self._decision(X, qid, needs_qid=True)
         self._warn_of_seen(X, items.queries)
-        relevance = check_relevance(y, items.value.size)
+        relevance = intake.read_grades(y, items.value.size)
         weight = check_sample_weight(sample_weight, items.value.size)
         if pairs is None:
             items, regions = replace(items, y=relevance), [self._region]
@@ -892,7 +891,7 @@ feature_names_in_
         check_row_order(X, y=y, qid=qid, groups=groups)
         scored = self._scored(X, qid, needs_qid=y is not None)
         n_items, queries = scored.value.size, scored.queries
-        relevance = None if y is None else check_relevance(y, n_items)
+        relevance = None if y is None else intake.read_grades(y, n_items)
         # Without labels all pairs count as tied; the page then shows no such number.
         known = np.zeros(n_items) if relevance is None else relevance
         items = replace(scored, y=known).ascending
@@ -1062,4 +1061,4 @@ feature_names_in_
         check_row_order(X, y=y, qid=qid)
         items = self._scored(X, qid, needs_qid=True)
         self._warn_of_seen(X, items.queries)
-        return replace(items, y=check_relevance(y, items.value.size))
+        return replace(items, y=intake.read_grades(y, items.value.size))

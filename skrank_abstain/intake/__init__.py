@@ -18,6 +18,7 @@ from skrank_abstain.intake._rows import (
     Rows,
     check_labelled_rows,
     groups_of_queries,
+    read_grades,
     take_columns,
     take_labelled_rows,
     take_rows,

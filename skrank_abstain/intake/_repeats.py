@@ -221,8 +221,11 @@ def _copies(hashes: BitArray, relevance: FloatArray, queries: Queries) -> BoolAr
     return copies & (queries.sizes > 1)
 
 
-def warn_of_repeats(found: HashedRows, unit: str = "item") -> None:
-    """Warn if many items or queries occur twice in the data of ``fit``."""
+def warn_of_repeats(found: HashedRows, unit: str = "item", own: bool = False) -> None:
+    """Warn if many items or queries occur twice in the data of ``fit``.
+
+    ``own``: in those of a report.
+    """
     n_shared, n_rows, how = found.n_shared, found.n_calibration, "equal features"
     remedy = (
         f"Drop the copies, or train the model on other {unit}s (split by what comes "
@@ -230,11 +233,11 @@ def warn_of_repeats(found: HashedRows, unit: str = "item") -> None:
     )
     _warn_of_training_rows(n_shared, n_rows, unit, how, remedy)
     if _is_many(found.n_copies, found.n_queries, _FEWEST_QUERIES):
+        what = "queries" if own else "calibration queries"
         warn_user(
-            f"{found.n_copies} of {found.n_queries} calibration queries repeat another "
-            "one under another qid, all items and their relevance: copies count as "
-            "evidence that is not there, and what is promised need not hold. Drop the "
-            "copies."
+            f"{found.n_copies} of {found.n_queries} {what} repeat another one under "
+            "another qid, all items and their relevance: copies count as evidence that "
+            "is not there: promises and intervals need not hold. Drop the copies."
         )
 
 
@@ -351,12 +354,12 @@ def describe_rows(
     """
     found: HashedRows | None = ranker._fit_rows
     columns = [queries.codes] if labels is None else [queries.codes, labels]
-    own, seen = fingerprint(hashes, *columns), ""
-    lines = [f"fingerprint of these data: {own or 'none'}"]
+    digits, seen = fingerprint(hashes, *columns), ""
+    lines = [f"fingerprint of these data: {digits or 'none'}"]
     if found is None:
         return AboutRows(lines, False)
     lines.append(f"fingerprint of what fit got: {found.fingerprint or 'none'}")
-    if own and own == found.fingerprint:
+    if digits and digits == found.fingerprint:
         seen = f"these data are those that fit got, all {queries.n_items} {unit}s"
     if hashes is None or not found.comparable:
         lines.append(
@@ -367,19 +370,20 @@ def describe_rows(
     n_seen = found.count_in(_one_per_row(hashes))
     seen = warn_of_seen(ranker, lambda: hashes, queries, unit)
     parts = "training and calibration data" if found.trained else "calibration data"
-    about = "" if found.complete else "about "
-    seen_of = f"{about}{n_seen} of {len(hashes)}"
+    seen_of = f"{'' if found.complete else 'about '}{n_seen} of {len(hashes)}"
     lines.append(f"{unit}s with features that fit had in its {parts}: {seen_of}")
     if found.trained:
         lines.append(
             f"calibration {unit}s that were in the training part too: "
             f"{found.n_shared} of {found.n_calibration}"
         )
-    if found.n_queries:
-        lines.append(
-            "calibration queries that repeat another one: "
-            f"{found.n_copies} of {found.n_queries}"
-        )
+    own = _NOT_COMPARABLE
+    if labels is not None and unit == "item":
+        own = _compare(hashes, queries, np.arange(len(hashes)), labels, True)
+        warn_of_repeats(own, own=True)
+    for each, what in ((found, "calibration queries"), (own, "queries of these data")):
+        if n := each.n_queries:
+            lines.append(f"{what} that repeat another one: {each.n_copies} of {n}")
     return AboutRows(lines, True, seen)
 
 

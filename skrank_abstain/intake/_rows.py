@@ -135,7 +135,7 @@ def take_labelled_rows(
     if doubt is not None:
         warn_user(doubt)
     _warn_of_lone_rows(rows.queries.sizes)
-    _warn_of_negative_grades(rows.y)
+    read_grades(rows.y)
     _warn_of_labels_in(rows.X, rows.y)
     return rows
 
@@ -387,16 +387,20 @@ def _warn_of_lone_rows(sizes: IntArray) -> None:
         )
 
 
-def _warn_of_negative_grades(y: FloatArray) -> None:
-    """Warn of one negative grade beside several others: it may say "not judged"."""
+def read_grades(y: Any, n_items: int | None = None) -> FloatArray:
+    """Return the relevance; warn of one negative grade beside several others.
+
+    It may say "not judged".
+    """
+    y = check_relevance(y, n_items)
     # Where 1 is best, people may pass -y, of which at most one grade is not negative.
     if y.min(initial=0) >= 0 or (y % 1).any():
-        return
+        return y
     grades, counts = np.unique(y, return_counts=True)
-    if not 3 <= grades.size <= MOST_GRADES or grades[1] < 0:
-        return
-    warn_user(
-        f"y has {counts[0]} items of grade {grades[0]:g} beside {grades.size - 1} "
-        "grades that are not negative, and counts them as the least relevant. If they "
-        "were not judged, leave their rows out."
-    )
+    if 3 <= grades.size <= MOST_GRADES and grades[1] >= 0:
+        warn_user(
+            f"y has {counts[0]} items of grade {grades[0]:g} beside {grades.size - 1} "
+            "grades that are not negative, and counts them as the least relevant. If "
+            "they were not judged, leave their rows out."
+        )
+    return y

@@ -7,6 +7,7 @@ from sklearn.utils import _safe_indexing
 
 from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import check_loss
+from skrank_abstain._warnings import heard
 from skrank_abstain.intake import TRAINED_TOO, AboutRows
 from skrank_abstain.pairs import Scores
 from skrank_abstain.report._page import Report, Section, Table, write_page
@@ -38,6 +39,14 @@ NO_LABELS = (
 #: The page warns from this share of ties among the decided pairs.
 _MOST_TIES = 0.95
 _BROKEN = "WHAT WAS PROMISED DOES NOT HOLD"
+#: What keeps a page from confirming a promise, by words of the warning that tells.
+_DOUBTS = {
+    "set after the calibration": "THE MODEL WAS FITTED OR SET AFTER THE CALIBRATION. "
+    "The promise is about the earlier one",
+    "set after fit": "PARAMETERS WERE SET AFTER FIT. The promise is about those of fit",
+    TRAINED_TOO: "THE MODEL SEEMS TO HAVE BEEN TRAINED ON ROWS THAT CALIBRATED IT (see "
+    "Warnings). What is promised need not hold for new queries",
+}
 #: A coverage that is outside its interval by less is not.
 _ROUNDING = 1e-9
 #: What the section of warnings is about, where it has none.
@@ -208,16 +217,8 @@ def _exceptions(data: ReportData) -> list[str]:
             f"SEVERAL BOUNDS WERE TESTED SINCE FIT: {', '.join(bounds)}. The promise "
             "holds for one that was chosen beforehand, not for the best of several"
         )
-    if data.ranker.changed:
-        found.append(
-            "THE MODEL WAS FITTED OR SET AFTER THE CALIBRATION. The promise is about "
-            "the earlier one"
-        )
-    if any(TRAINED_TOO in doubt for doubt in data.ranker.doubts):
-        found.append(
-            "THE MODEL SEEMS TO HAVE BEEN TRAINED ON ROWS THAT CALIBRATED IT (see "
-            "Warnings). What is promised need not hold for new queries"
-        )
+    told = " ".join([*heard(), *data.ranker.doubts])
+    found += [doubt for words, doubt in _DOUBTS.items() if words in told]
     does, share, low, high = data.expected
     if share < low - _ROUNDING or share > high + _ROUNDING:
         found.append(
@@ -259,7 +260,8 @@ def _verdict(data: ReportData) -> Section:
             f"{_BROKEN}{where}. These queries come from another source, the model was "
             "trained on those that certify, or the promise fails, as it may.",
         )
-    said.append(data.text.promised.split("\n- ")[0])
+    start = "It was certified at calibration: " if where else "CERTIFIED. "
+    said.append(data.text.promised.split("\n- ")[0].replace("CERTIFIED. ", start))
     if not data.labelled:
         said.append(NO_LABELS)
     seen = data.labelled and totals.unlike.any()
@@ -312,7 +314,8 @@ def _comparison(data: ReportData, bound: Bound, *, doubtful: bool) -> list[str]:
     kept = not (bound.blind or doubtful or alone)
     kept = kept and all(found == lies for _, (found, _) in sites)
     end = conclude(lies, broken=broken, kept=kept)
-    said = [f"This interval {lies} {_limit(bound)}{end}."]
+    what = "This interval" if lies.startswith("lies") else "That"
+    said = [f"{what} {lies} {_limit(bound)}{end}."]
     if sites:
         by_site = (
             f"{name}: {data.in_words(bound.what, data.by_site[name])}, {found} it"
@@ -345,8 +348,7 @@ def _counted(data: ReportData) -> list[str]:
         )
     if not data.labelled:
         return [counted]
-    n_pairs = totals.pairs.sum()
-    tied = totals.tied.sum() / n_pairs if n_pairs else np.nan
+    tied = totals.tied.sum() / (totals.pairs.sum() or np.nan)
     return [
         counted,
         f"tied pairs: {as_number(tied)}",
@@ -356,10 +358,8 @@ def _counted(data: ReportData) -> list[str]:
 
 def _about_model(ranker: RankerFacts) -> list[str]:
     model, items = ranker.calibration.model, ranker.calibration.items
-    alone = ""
     by = f", scored out of {ranker.n_folds} folds" if ranker.n_folds else ""
-    if items.n_queries == 1:
-        alone = " (ONE query: nothing is known about the coverage on others)"
+    alone = " (ONE query: nothing is known about others)" * (items.n_queries == 1)
     return [
         *about_model(ranker.model, model, prefit=ranker.prefit, note=ranker.note),
         f"calibrated on {items.n_pairs} pairs of {items.n_queries} queries{alone}{by}",

@@ -76,8 +76,6 @@ class RankerFacts:
         Bounds that were tested since ``fit``.
     random_state : int, RandomState or None, default=None
         That of the ranker.
-    changed : bool, default=False
-        Whether the model was fitted or set after the calibration.
     """
 
     name: str
@@ -94,7 +92,6 @@ class RankerFacts:
     doubts: Sequence[str] = ()
     bounds: Sequence[str] = ()
     random_state: Any = None
-    changed: bool = False
 
     @property
     def highest_loss(self) -> float:

@@ -637,5 +637,5 @@ def _refusal(name: str, found: str) -> ValueError:
     return ValueError(
         "estimator must be a model or the path of a file that "
         f"{', '.join(kinds)} or {last} saved, got {name!r}, which is {found}. "
-        "Save the model with its library's own save_model."
+        "Save the model with its library's own save_model, or unpickle and pass it."
     )

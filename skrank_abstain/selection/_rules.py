@@ -106,33 +106,36 @@ class Coverage(Rule):
         )
 
     def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
-        names = calibration.item_groups
-        if names is None:
-            return
-        few = [
-            f"{names[one]} with {names[other]} ({n})"
-            for (one, other), n in cells_of(calibration.items, len(names)).items()
-            if n < FEWEST_QUERIES and (n or one != other)
-        ]
-        if few:
-            said = ", ".join(few[:5]) + (", ..." if len(few) > 5 else "")
+        if self.groups is not None and (few := _too_few(calibration)):
             warn_user(
                 f"Some groups have pairs in fewer than {FEWEST_QUERIES} calibration "
-                f"queries, {said}: they get the threshold of all pairs, and may be "
-                "decided more or less often than the others. Pass more queries, or "
+                f"queries, {listed(few)}: they get the threshold of all pairs, and may "
+                "be decided more or less often than the others. Pass more queries, or "
                 "join groups."
             )
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
         if self.groups is None:
             return RuleText(f"the {self.coverage:g} quantile of the calibration risks")
+        share = "Pairs of each two groups are decided about equally often"
+        if _too_few(calibration):
+            share = "SOME GROUPS HAVE NO THRESHOLD, and may be decided less often"
         return RuleText(
             f"the highest of the {self.coverage:g} quantiles of the calibration risks "
             f"of each two groups of items, by the column {self.groups!r}",
-            "The thresholds are estimates. Pairs of each two groups are decided about "
-            "equally often; how often they are right may differ, and no accuracy is "
-            "guaranteed.",
+            f"The thresholds are estimates. {share}; how often they are right may "
+            "differ, and no accuracy is guaranteed.",
         )
+
+
+def _too_few(calibration: Calibration) -> list[str]:
+    """Return which two groups of items have no threshold of their own."""
+    names = calibration.item_groups or []
+    return [
+        f"{names[one]} with {names[other]} ({n})"
+        for (one, other), n in cells_of(calibration.items, len(names)).items()
+        if n < FEWEST_QUERIES and (n or one != other)
+    ]
 
 
 @dataclass(frozen=True)

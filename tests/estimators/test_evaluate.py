@@ -260,6 +260,19 @@ def test_numbers_of_curves_come_out_as_frames(ranker, data):
     assert ranker.operating_points(X, y, qid=qid, coverages=[]).to_frame().empty
 
 
+@pytest.mark.parametrize("method", ["evaluate", "report", "risk_profile"])
+def test_one_negative_grade_is_noticed_where_it_is_measured(method):
+    model = FirstColumn().fit(None, None)
+    known, new = (make_ranking(n_queries=50, random_state=seed) for seed in (4, 5))
+    ranker = BALToR(model, **TERRY).fit(known.data, known.target, qid=known.qid)
+    grade = np.digitize(new.target, [0.0, 1.0])
+    measure = getattr(ranker, method)
+    measure(new.data, grade, qid=new.qid)
+    grade[::7] = -1
+    with pytest.warns(UserWarning, match="items of grade -1 .* leave their rows out"):
+        measure(new.data, grade, qid=new.qid)
+
+
 def test_labels_upside_down_are_noticed_where_they_are_measured(data):
     X, y, qid = data
     ranker = BALToR(FirstColumn(), random_state=0).fit(X, y, qid=qid)

@@ -76,8 +76,8 @@ def test_days_copied_five_times(days):
     ranker, messages = warned(lambda: ranker.fit(X, y, qid=qid))
     assert messages == [
         "240 of 300 calibration queries repeat another one under another qid, all "
-        "items and their relevance: copies count as evidence that is not there, and "
-        "what is promised need not hold. Drop the copies."
+        "items and their relevance: copies count as evidence that is not there: "
+        "promises and intervals need not hold. Drop the copies."
     ]
     new = make_ranking(20, n_items=13, random_state=5)
     lines = ranker.report(new.data, new.target, qid=new.qid).splitlines()
@@ -85,6 +85,22 @@ def test_days_copied_five_times(days):
         "- items with features that fit had in its calibration data: 0 of 260" in lines
     )
     assert "- calibration queries that repeat another one: 240 of 300" in lines
+
+
+def test_days_of_a_report_copied_under_new_ids(days):
+    ranker = BALToR(Ridge(), random_state=0).fit(days.data, days.target, qid=days.qid)
+    new = make_ranking(20, n_items=13, random_state=5)
+    page, messages = warned(lambda: ranker.report(new.data, new.target, qid=new.qid))
+    assert messages == []
+    assert "- queries of these data that repeat another one: 0 of 20" in page
+    X, y, qid = copied(new, 4)
+    page, [message] = warned(lambda: ranker.report(X, y, qid=qid + 100))
+    assert message.startswith("60 of 80 queries repeat another one under another qid")
+    assert f"- {message}" in page
+    assert "- queries of these data that repeat another one: 60 of 80" in page
+    # Where rows do not tell items apart, equal queries are nothing strange.
+    few, _ = warned(lambda: ranker.report(np.round(0 * X), 0 * y, qid=qid))
+    assert "queries of these data" not in few
 
 
 @pytest.mark.parametrize("times", [2, 5])

@@ -17,8 +17,8 @@ from skrank_abstain.intake._rows import (
     Rows,
     _doubt_about_queries,
     _warn_of_labels_in,
-    _warn_of_negative_grades,
     groups_of_queries,
+    read_grades,
     take_columns,
     warn_of_batch,
     warn_of_empty_rows,
@@ -206,7 +206,7 @@ def test_labels_among_the_features_are_seen(hold):
     ],
 )
 def test_one_negative_grade_beside_others_may_be_no_judgement(grades, warns):
-    found = messages(_warn_of_negative_grades, np.array(grades, dtype=float))
+    found = messages(read_grades, np.array(grades, dtype=float))
     assert len(found) == warns
     if grades == [-1, -1, 0, 1]:
         assert found[0].startswith(

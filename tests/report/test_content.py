@@ -272,8 +272,8 @@ def test_a_model_in_words():
     ]
     items.n_queries, ranker.n_folds = 1, 5
     assert _about_model(ranker)[2] == (
-        "calibrated on 6 pairs of 1 queries (ONE query: nothing is known about the "
-        "coverage on others), scored out of 5 folds"
+        "calibrated on 6 pairs of 1 queries (ONE query: nothing is known about "
+        "others), scored out of 5 folds"
     )
 
 

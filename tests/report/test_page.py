@@ -138,6 +138,8 @@ def test_a_report_is_saved_as_a_page_alone(name, tmp_path):
     with pytest.raises(ValueError, match=r"path must end in \.html or \.htm, got"):
         page.to_html(tmp_path / name)
     assert not list(tmp_path.iterdir())
+    with pytest.raises(FileNotFoundError, match=r"'[^']*nodir'$"):
+        page.to_html(tmp_path / "nodir" / "a.html")
     page.to_html(tmp_path / "A.HTM")
     assert "<p>Text</p>" in (tmp_path / "A.HTM").read_text(encoding="utf-8")
 

@@ -70,8 +70,17 @@ def test_the_verdict_says_how_the_interval_lies_to_the_bound(ranker, noise, lies
     }
     kept = "WHAT WAS PROMISED DOES NOT HOLD HERE. "
     assert verdict.strip().startswith(first.get(lies, kept))
+    assert ("was certified at calibration: Of the decided" in verdict) == bool(broken)
+    assert ("CERTIFIED" in verdict) == (not broken)
     if broken:
         assert "above the bound of 30 %: WHAT WAS PROMISED DOES NOT HOLD HERE" in broken
+
+
+def test_without_an_interval_the_verdict_names_none(ranker):
+    one = NEW.qid == 0
+    verdict = part(ranker.report(NEW.data[one], NEW.target[one], qid=0), "Verdict")
+    assert "That cannot be held against the bound of 30 %." in verdict
+    assert "This interval" not in verdict
 
 
 def test_without_a_promise_the_verdict_has_the_wrong_orders_of_all_pairs():
@@ -128,9 +137,14 @@ def test_what_report_warns_of_is_on_the_page(ranker):
     assert part(page, "Verdict").startswith("SOME OF THESE DATA MAY NOT BE NEW: ")
     assert "as promised" not in page
     changed = certified(max_risk=0.3).set_params(max_risk=0.2)
+    site = SITE[NEW.qid % 2]
+    page = ranker.report(NEW.data, NEW.target, qid=NEW.qid, groups=site)
+    assert "as promised" in page
     with pytest.warns(UserWarning, match="Parameters were set after fit"):
-        page = changed.report(NEW.data, NEW.target, qid=NEW.qid)
+        page = changed.report(NEW.data, NEW.target, qid=NEW.qid, groups=site)
     assert "- Parameters were set after fit: " in part(page, "Warnings")
+    assert part(page, "Verdict").startswith("PARAMETERS WERE SET AFTER FIT. ")
+    assert "as promised" not in page
 
 
 def test_bounds_that_were_tried_leave_a_trace():

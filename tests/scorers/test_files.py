@@ -189,7 +189,7 @@ def test_a_joblib_file_is_refused_and_never_run(compress, tmp_path):
     joblib = pytest.importorskip("joblib")
     target = tmp_path / "sprung"
     joblib.dump(Trap(target), tmp_path / "model.txt", compress=compress)
-    with pytest.raises(ValueError, match="which is another kind"):
+    with pytest.raises(ValueError, match=r"which is another kind.* unpickle and pass"):
         load_model(tmp_path / "model.txt")
     assert not target.exists()
 

@@ -200,6 +200,12 @@ def test_small_cells_share_the_threshold_of_all_pairs():
     ranker = BALToR(Ridge(), groups="sex", calibration_size=0.5, random_state=0)
     with pytest.warns(UserWarning, match=r"fewer than 30 .*x with x \(\d+\)"):
         ranker.fit(X, y, qid=qid)
+    # The page says so, too.
+    equal, shared = "decided about equally often", "SOME GROUPS HAVE NO THRESHOLD"
+    page = ranker.report(NEW[0], qid=NEW[2])
+    assert (equal in page, shared in page) == (False, True)
+    page = FITTED["graded_relevance"].report(NEW[0], qid=NEW[2])
+    assert (equal in page, shared in page) == (True, False)
     plain = BALToR(Ridge(), calibration_size=0.5, random_state=0)
     plain.fit(X.drop(columns="sex"), y, qid=qid)
     items = ranker._calibration.items
