@@ -342,13 +342,18 @@ def check_given(y: Any, estimator: Any) -> None:
 def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
     """Return relevance as finite float64, one value per item.
 
-    An ordered pandas categorical counts by the order of its categories, from 0.
-    Integers beyond 2**53 would be merged by the conversion and raise.
+    The order of a pandas categorical does not say whether the first grade is the best:
+    it raises if it is not that of numbers. Integers beyond 2**53 would be merged by the
+    conversion and raise.
     """
     dtype: Any = getattr(y, "dtype", None)
-    if getattr(dtype, "ordered", False):
-        codes = dtype.categories.get_indexer(y)
-        y = np.where(codes < 0, np.nan, codes)
+    ordered = getattr(dtype, "ordered", False)
+    if ordered and not dtype.categories.is_monotonic_increasing:
+        raise ValueError(
+            f"y must not have an order of its own, got {listed(dtype.categories)}: "
+            "which end is the best? Pass numbers, higher for more relevant: "
+            'y.astype(object).map({"green": 0, "red": 1}), or y.astype(float).'
+        )
     # Two grades that become one float would make a tie that the data do not have.
     given = check_vector(y, "y", n_items)
     # Numbers are not looked through one by one: those that lack are NaN.
