@@ -343,17 +343,13 @@ def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
     """Return relevance as finite float64, one value per item.
 
     The order of a pandas categorical does not say whether the first grade is the best:
-    it raises if it is not that of numbers. Integers beyond 2**53 would be merged by the
+    it raises unless it is that of numbers. Integers beyond 2**53 would be merged by the
     conversion and raise.
     """
     dtype: Any = getattr(y, "dtype", None)
-    ordered = getattr(dtype, "ordered", False)
-    if ordered and not dtype.categories.is_monotonic_increasing:
-        raise ValueError(
-            f"y must not have an order of its own, got {listed(dtype.categories)}: "
-            "which end is the best? Pass numbers, higher for more relevant: "
-            'y.astype(object).map({"green": 0, "red": 1}), or y.astype(float).'
-        )
+    if getattr(dtype, "ordered", False):
+        turned = not dtype.categories.is_monotonic_increasing
+        y = np.asarray(y, dtype=str if turned else None)
     # Two grades that become one float would make a tie that the data do not have.
     given = check_vector(y, "y", n_items)
     # Numbers are not looked through one by one: those that lack are NaN.
@@ -362,8 +358,8 @@ def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
     remedy = " Leave out the rows without a grade: keep = y.notna()." * missing
     if words and any(isinstance(k, str) for k in given):
         remedy += (
-            ' Encode grades as ordered numbers, as y.map({"green": 0, "yellow": 1, '
-            '"red": 2}) does; LabelEncoder would sort words by alphabet.'
+            ' Encode grades as y.astype(object).map({"green": 0, "red": 1}) does: an '
+            "order does not say which end is best, LabelEncoder sorts by alphabet."
         )
     elif missing:
         remedy += " y.map gives none to a word that it does not know."
