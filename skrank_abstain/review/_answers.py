@@ -480,7 +480,8 @@ def _follow_pair_ids(
     items : dict
         Rows of X by query and item.
     check : bool
-        Whether to refuse ids of other pairs.
+        Whether to refuse all ids of other pairs, or only those of X: not those of
+        another day.
 
     Raises
     ------
@@ -514,9 +515,12 @@ def _follow_pair_ids(
             rows[:, k] = found[::-1] if turned else found
             if not {left, right} <= {-1, *found}:
                 wrong.append(k)
+    if wrong and not check:
+        today = pairs_by_id(items)
+        wrong = [k for k in wrong if ids[k] in today]
     remedy = " It tells which pair was asked about (qid and items) if a spreadsheet "
     remedy += "changes names: undo what was sorted or renamed, or drop the column."
-    _refuse(wrong * check, "have the pair_id of their items", ids, remedy)
+    _refuse(wrong, "have the pair_id of their items", ids, remedy)
 
 
 def _queries_named(

@@ -181,6 +181,18 @@ def test_answers_without_qid_are_about_the_same_items_on_another_day():
         take_answers(said, today, np.array(["A", "B", "C"]))
 
 
+@pytest.mark.parametrize("day", [None, "2026-11-26"])
+def test_ids_of_other_pairs_of_today_are_refused_without_qid(day):
+    today, names = group_queries(day, 3), np.array(["A", "B", "C"])
+    said = {"left": ["A", "A"], "right": ["B", "C"], "label": ["left", "left"]}
+    said["pair_id"] = [pair_id(str(day), "A", right)[0] for right in said["right"]]
+    with pytest.warns(UserWarning, match="name no query"):
+        assert len(take_answers(said, today, names)) == 2
+    for column in ("right", "pair_id"):  # one column is sorted
+        with pytest.raises(ValueError, match=r"have the pair_id .*2 such rows in all"):
+            take_answers(said | {column: said[column][::-1]}, today, names)
+
+
 def test_blanks_around_the_names_of_reviewers_do_not_count():
     table = TABLE | {"reviewer": ["x", " y", "x ", "y"]}
     answers = take_answers(table, QUERIES, IDS)
