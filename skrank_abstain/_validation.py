@@ -342,13 +342,14 @@ def check_given(y: Any, estimator: Any) -> None:
 def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
     """Return relevance as finite float64, one value per item.
 
-    An ordered pandas categorical counts by the order of its categories, from 0.
-    Integers beyond 2**53 would be merged by the conversion and raise.
+    The order of a pandas categorical does not say whether the first grade is the best:
+    it raises unless it is that of numbers. Integers beyond 2**53 would be merged by the
+    conversion and raise.
     """
     dtype: Any = getattr(y, "dtype", None)
     if getattr(dtype, "ordered", False):
-        codes = dtype.categories.get_indexer(y)
-        y = np.where(codes < 0, np.nan, codes)
+        turned = not dtype.categories.is_monotonic_increasing
+        y = np.asarray(y, dtype=str if turned else None)
     # Two grades that become one float would make a tie that the data do not have.
     given = check_vector(y, "y", n_items)
     # Numbers are not looked through one by one: those that lack are NaN.
@@ -357,8 +358,8 @@ def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
     remedy = " Leave out the rows without a grade: keep = y.notna()." * missing
     if words and any(isinstance(k, str) for k in given):
         remedy += (
-            ' Encode grades as ordered numbers, as y.map({"green": 0, "yellow": 1, '
-            '"red": 2}) does; LabelEncoder would sort words by alphabet.'
+            ' Encode grades as y.astype(object).map({"green": 0, "red": 1}) does: an '
+            "order does not say which end is best, LabelEncoder sorts by alphabet."
         )
     elif missing:
         remedy += " y.map gives none to a word that it does not know."

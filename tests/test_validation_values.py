@@ -273,11 +273,22 @@ def test_rank_is_that_of_numpys_inverted_cdf(percent, values):
 
 
 @pytest.mark.parametrize("container", [pd.Series, pd.Categorical, pd.Index])
-def test_an_ordered_categorical_counts_by_the_order_of_its_categories(container):
-    kind = pd.CategoricalDtype(["green", "yellow", "red"], ordered=True)
-    y = container(pd.Categorical(["red", "green", "yellow", "red"], dtype=kind))
-    np.testing.assert_array_equal(check_relevance(y, 4), [2, 0, 1, 2])
-    # Whatever the categories look like: here 1 is best.
-    turned = pd.CategoricalDtype([3, 2, 1], ordered=True)
-    y = container(pd.Categorical([1, 3, 2], dtype=turned))
-    np.testing.assert_array_equal(check_relevance(y), [2, 0, 1])
+def test_an_ordered_categorical_counts_by_its_numbers_or_is_refused(container):
+    # People write the most urgent grade first as often as last.
+    for names in (["green", "yellow", "red"], ["red", "yellow", "green"], [3, 2, 1]):
+        y = container(pd.Categorical(names, categories=names, ordered=True))
+        with pytest.raises(ValueError, match="which end is best"):
+            check_relevance(y)
+    y = container(pd.Categorical([1, 3, 2], ordered=True))
+    np.testing.assert_array_equal(check_relevance(y, 3), [1, 3, 2])
+
+
+def test_what_the_message_about_categoricals_says_works():
+    words = ["red", "yellow", "green"]
+    y = pd.Series(pd.Categorical(words, categories=words, ordered=True))
+    grades = {"green": 0, "yellow": 1, "red": 2}
+    given = y.astype(object).map(grades)
+    np.testing.assert_array_equal(check_relevance(given), [2, 1, 0])
+    # map alone keeps the order of the words.
+    given = y.map(grades).astype(float)
+    np.testing.assert_array_equal(check_relevance(given), [2, 1, 0])

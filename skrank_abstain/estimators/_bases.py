@@ -609,7 +609,8 @@ def score_new_items(
         )
     intake.warn_of_batch(ranker, rows, qid)
     if getattr(ranker, "novelty", None) is None:
-        intake.warn_of_empty_rows(rows.X)
+        # Rankers of older files, and those of partitions, do not know.
+        intake.warn_of_empty_rows(rows.X, getattr(ranker, "_most_missing", 1.0))
     ranker._warn_if_changed()
     return rows, scorers.score_items(ranker.estimator_, rows.X, rows.named_queries)
 

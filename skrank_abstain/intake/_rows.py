@@ -134,7 +134,8 @@ def take_labelled_rows(
     rows, doubt = check_labelled_rows(ranker, X, y, qid, groups)
     if doubt is not None:
         warn_user(doubt)
-    _warn_of_lone_rows(rows.queries.sizes)
+    if rows.queries.n_queries < rows.queries.n_items:  # an error otherwise
+        _warn_of_lone_rows(rows.queries.sizes)
     read_grades(rows.y)
     _warn_of_labels_in(rows.X, rows.y)
     return rows
@@ -153,6 +154,7 @@ def check_labelled_rows(
     rows = take_rows(ranker, X, qid, ranker.qid_col, reset=True, groups=groups)
     rows = replace(rows, y=check_relevance(y, rows.queries.n_items))
     ranker._fitted_sparse = issparse(X)
+    ranker._most_missing = share_missing(rows.X).max(initial=0.0)
     return rows, _doubt_about_queries(ranker, qid, rows)
 
 
@@ -329,19 +331,31 @@ def _doubt_about_queries(
     )
 
 
-def warn_of_empty_rows(X: Any) -> None:
-    """Warn of items without any feature, which a model places all the same."""
+def warn_of_empty_rows(X: Any, known: float = 1.0) -> None:
+    """Warn of items without most features, which a model places all the same.
+
+    An item of ``fit`` lacked at most the share ``known`` of its features. Data with
+    many gaps are such as those of ``fit``, and warn only of items without any feature.
+    """
+    share = share_missing(X)
+    empty = (share == 1) | (share > max(known, 0.5))
+    if X.shape[1] > 1 and empty.any():
+        warn_user(
+            f"{np.count_nonzero(empty)} of {empty.size} items lack most or all "
+            f"features, such as row {empty.argmax()}: their pairs are decided all the "
+            "same. Leave them out and look at them yourself, or set novelty= of the "
+            "ranker, which leaves them to a person."
+        )
+
+
+def share_missing(X: Any) -> FloatArray:
+    """Return the share of features that each row lacks; none where X cannot tell."""
     missing = np.empty((0, 1))
     if hasattr(X, "isna"):
         missing = X.isna().to_numpy()
     elif isinstance(X, np.ndarray) and X.dtype.kind == "f":
         missing = np.isnan(X)
-    if X.shape[1] > 1 and (empty := missing.all(axis=1)).any():
-        warn_user(
-            f"{np.count_nonzero(empty)} of {empty.size} items have no feature, such as "
-            f"row {empty.argmax()}: their places say nothing about them. "
-            "Leave them out, or to a person by novelty= of the ranker."
-        )
+    return np.mean(missing, axis=1)
 
 
 def warn_of_batch(estimator: Any, rows: Rows, qid: Any = None) -> None:
@@ -350,6 +364,8 @@ def warn_of_batch(estimator: Any, rows: Rows, qid: Any = None) -> None:
     A text as ``qid`` names one query, or a column that X lacks.
     """
     n_items, largest = rows.queries.n_items, estimator._largest_query
+    if rows.queries.n_queries == n_items > 1:
+        _warn_of_lone_rows(rows.queries.sizes)
     lacks = isinstance(qid, str) or not rows.has_qid
     if lacks and estimator._fitted_with_qid and n_items > _TIMES * largest:
         got = "one text as qid" if rows.has_qid else "no qid"
@@ -380,7 +396,7 @@ def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
 def _warn_of_lone_rows(sizes: IntArray) -> None:
     """Warn of queries that are mostly times, or names of items."""
     alone, n_items = int((sizes == 1).sum()), int(sizes.sum())
-    if n_items > sizes.size and alone > n_items / 2:
+    if alone > n_items / 2:
         warn_user(
             f"{alone} of {n_items} rows have a qid of their own, and so no pair: pass "
             "the day or the list as qid, where these are times or names of items."

@@ -404,10 +404,10 @@ def _rows(
         away |= (rows < 0).any(axis=0)
     if away.any():
         asked, *both = np.array([qid, *sides], dtype=object)[:, away].tolist()
-        ours = () if queries.values.tolist() == [None] else query_names, names
+        ours = names, () if queries.values.tolist() == [None] else query_names
         alone = item_id is not None and len(query_names) == 1
         moved = int((away & alone & np.isin(sides, names).all(axis=0)).sum())
-        _warn_of_others(away, (asked, chain(*both)), ours, audits, moved)
+        _warn_of_others(away, (chain(*both), asked), ours, audits, moved)
     rows[:, away] = -1
     remedy = " Pass item_id= as when the questions were asked."
     rule = "name items of X by row positions of X, and the query that they are in"
@@ -448,7 +448,7 @@ def _warn_of_others(
     if moved:
         left = f" {moved} name two items of X, under another qid: if these are the same"
         left += " items, as patients are the next day, pass answers without qid."
-    both = "queries", "items"
+    both = "items", "queries"
     got = " and ".join(map(_sample, both, theirs, map(set, ours)))
     known = " and ".join(map(_sample, both, ours))
     warn_user(
@@ -480,7 +480,8 @@ def _follow_pair_ids(
     items : dict
         Rows of X by query and item.
     check : bool
-        Whether to refuse ids of other pairs.
+        Whether to refuse all ids of other pairs, or only those of X: not those of
+        another day.
 
     Raises
     ------
@@ -514,9 +515,12 @@ def _follow_pair_ids(
             rows[:, k] = found[::-1] if turned else found
             if not {left, right} <= {-1, *found}:
                 wrong.append(k)
+    if wrong and not check:
+        today = pairs_by_id(items)
+        wrong = [k for k in wrong if ids[k] in today]
     remedy = " It tells which pair was asked about (qid and items) if a spreadsheet "
     remedy += "changes names: undo what was sorted or renamed, or drop the column."
-    _refuse(wrong * check, "have the pair_id of their items", ids, remedy)
+    _refuse(wrong, "have the pair_id of their items", ids, remedy)
 
 
 def _queries_named(

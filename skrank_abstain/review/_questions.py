@@ -656,8 +656,8 @@ def _rows_of_table(text: str) -> Iterator[Mapping[str, Any]]:
     names = [name.strip().lower() for name in headers[delimiter]]
     if "label" not in names:
         raise csv.Error(
-            "no column is called label. A table must have columns qid, left, right, "
-            f"label, and optionally reviewer and time, got {listed(names)}"
+            "no column is called label. A table must have columns left_id, right_id, "
+            f"label, and qid if there are several queries, got {listed(names)}"
         )
     if twice := [name for name in _READ if names.count(name) > 1]:
         raise csv.Error(f"two columns are called {twice[0]}")

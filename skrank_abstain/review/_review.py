@@ -534,8 +534,9 @@ class Review:
         if not found or (by_row and ours.keys() != theirs.keys()):
             raise ValueError(
                 "since must share items with this review, by qid and item_id, or hold "
-                "the same rows without names, got other ones: pass item_id= and the "
-                f"same qid= to both. Queries: {listed(both[0].values)}, now "
+                "the same rows without names, but no item is known to be on both "
+                "lists: pass item_id= and the same qid= to both, where they share "
+                f"items. Queries: {listed(both[0].values)}, now "
                 f"{listed(both[1].values)}."
             )
         return sorted(found, key=lambda pair: pair[1])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR, OneQueryWarning
@@ -158,14 +159,43 @@ def test_a_batch_much_larger_than_any_query_is_doubted(one_more, given, fitted):
             warn_of_batch(model, rows_of(None, n, True), "query")
 
 
+def test_rows_that_are_each_a_query_are_doubted():
+    model = BALToR(Ridge())
+    model._largest_query, model._fitted_with_qid = 5, True
+    with pytest.warns(UserWarning, match="3 of 3 rows have a qid of their own, and"):
+        warn_of_batch(model, rows_of(["a", "b", "c"], 3))
+    for silent in (["a"], [], ["a", "b", "b"]):
+        warn_of_batch(model, rows_of(silent, len(silent)))
+
+
 @pytest.mark.parametrize("as_frame", [True, False])
 def test_items_without_any_feature_are_counted(as_frame):
     X = np.array([[1.0, np.nan], [np.nan, np.nan], [np.nan, 2.0]])
     given = pd.DataFrame(X) if as_frame else X
-    with pytest.warns(UserWarning, match="1 of 3 items have no feature, such as row 1"):
+    with pytest.warns(UserWarning, match="1 of 3 items lack .*, such as row 1: "):
         warn_of_empty_rows(given)
     for silent in (given[::2], X.astype(str), sparse.csr_array(X), X[:0]):
         warn_of_empty_rows(silent)
+
+
+def test_an_item_that_lacks_most_features_is_named_if_none_in_fit_did():
+    data = make_ranking(n_queries=40, random_state=0)
+    X, y, day = data.data, data.target, data.qid
+    new = X[day == 0].copy()
+    new[1, 1:] = np.nan
+    model = HistGradientBoostingRegressor(max_iter=5)
+    ranker = BALToR(model, random_state=0).fit(X, y, qid=day)
+    with pytest.warns(UserWarning, match="such as row 1: their pairs are decided"):
+        ranker.ranking(new)
+    new[1, 1 : X.shape[1] // 2] = 0  # half is not most
+    ranker.ranking(new)
+    X[5, 1:] = np.nan
+    ranker = BALToR(model, random_state=0).fit(X, y, qid=day)
+    new[1, 1:] = np.nan
+    ranker.ranking(new)
+    new[1] = np.nan
+    with pytest.warns(UserWarning, match="such as row 1: their pairs are decided"):
+        ranker.ranking(new)
 
 
 def messages(function, *args):

@@ -336,7 +336,7 @@ def test_answers_must_be_to_questions_that_were_drawn():
     with pytest.warns(UserWarning, match=rule.format(5)):
         both = after.judge(RANKER, answers)
     assert both.bets == monitor.judge(RANKER, answers).bets
-    with pytest.warns(UserWarning, match="5 of 5 .*name no queries and no items"):
+    with pytest.warns(UserWarning, match="5 of 5 .*name no items and no queries"):
         assert both.judge(RANKER, answers).to_dict() == both.to_dict()
     words = {"left": "right", "right": "same", "same": "left"}
     other = {**answers[0], "label": words[answers[0]["label"]]}

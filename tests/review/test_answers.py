@@ -123,7 +123,7 @@ def test_answers_about_queries_that_are_not_there_are_set_aside():
     # As a table of all days is, beside the items of one of them.
     other = [{**ROWS[0], "qid": "c", "left": "Eve"}, {**ROWS[1], "qid": "d"}]
     message = (
-        r"2 of 6 answers, .* queries 'c', 'd' .*; X names queries 'a', 'b' .*more\.$"
+        r"2 of 6 answers, .* queries 'c', 'd'; X names items .* and queries 'a', 'b'\.$"
     )
     with pytest.warns(UserWarning, match=message):
         answers = take_answers([other[0], *ROWS, other[1]], QUERIES, IDS)
@@ -142,7 +142,7 @@ def test_answers_about_other_days_alone_are_set_aside(as_date):
     assert len(answers) == 0
     message = str(caught[0].message)
     assert message.startswith("4 of 4 answers, about queries or items that are not in")
-    assert "name queries '2026-11-25' and items" in message
+    assert "and queries '2026-11-25'; X" in message
     assert message.endswith(
         "No answer is left: if some are about X, write qid and names as X does."
     )
@@ -152,10 +152,10 @@ def test_answers_about_other_days_alone_are_set_aside(as_date):
 def test_answers_with_a_query_beside_items_without_one_are_set_aside():
     one, names = group_queries(None, 3), np.array(["A", "B", "C"])
     row = {"left": "A", "right": "B", "label": "left"}
-    message = "'monday' .*X names no queries and items 'A'.* 1 name two items of X, und"
+    message = "'monday'; X names items 'A'.* and no queries. 1 name two items of X, und"
     with pytest.warns(UserWarning, match=message):
         assert len(take_answers([row | {"qid": "monday"}], one, names)) == 0
-    with pytest.warns(UserWarning, match="they name no queries and items 'Eve'; X"):
+    with pytest.warns(UserWarning, match="name items .*'Eve' and no queries; X"):
         assert len(take_answers([row | {"left": "Eve"}], one, names)) == 0
 
 
@@ -179,6 +179,18 @@ def test_answers_without_qid_are_about_the_same_items_on_another_day():
     said["qid"] = ["2026-11-26"]
     with pytest.raises(ValueError, match="must have the pair_id of their items"):
         take_answers(said, today, np.array(["A", "B", "C"]))
+
+
+@pytest.mark.parametrize("day", [None, "2026-11-26"])
+def test_ids_of_other_pairs_of_today_are_refused_without_qid(day):
+    today, names = group_queries(day, 3), np.array(["A", "B", "C"])
+    said = {"left": ["A", "A"], "right": ["B", "C"], "label": ["left", "left"]}
+    said["pair_id"] = [pair_id(str(day), "A", right)[0] for right in said["right"]]
+    with pytest.warns(UserWarning, match="name no query"):
+        assert len(take_answers(said, today, names)) == 2
+    for column in ("right", "pair_id"):  # one column is sorted
+        with pytest.raises(ValueError, match=r"have the pair_id .*2 such rows in all"):
+            take_answers(said | {column: said[column][::-1]}, today, names)
 
 
 def test_blanks_around_the_names_of_reviewers_do_not_count():

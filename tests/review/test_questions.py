@@ -549,8 +549,8 @@ def test_other_encodings_are_refused_without_a_word_of_the_file(
         ("qid,left,right,label,Label \n1,a,b,left,left\n", "two columns are called"),
         (
             "day;patient;other, or none;better\nmon;a;b;a\n",
-            r"columns qid, left, right, label, and optionally reviewer and time, got "
-            r"\['day', 'patient', 'other, or none', 'better'\]",
+            r"columns left_id, right_id, label, and qid if there are several queries, "
+            r"got \['day', 'patient', 'other, or none', 'better'\]",
         ),
         ("patient,other,label\na,b,left\n", r"name left .* with \['patient', 'other',"),
         ("qid,left_id,right_id,label\nmon,a\n", "damaged or something else"),
