@@ -165,18 +165,6 @@ def check_positive_int(value: Any, name: str, *, minimum: int = 1) -> int:
     return int(value)
 
 
-def check_quantile(coverage: float, quantile: str, boundary: str = "accept") -> None:
-    """Validate a coverage; reject unknown or incompatible options."""
-    check_fraction(coverage, "coverage", include_one=True)
-    check_choice(boundary, "boundary", ("accept", "randomize"))
-    check_choice(quantile, "quantile", ("inverted_cdf", "linear"))
-    if boundary == "randomize" and quantile == "linear":
-        raise ValueError(
-            "boundary='randomize' must go with quantile='inverted_cdf', got "
-            "quantile='linear': an interpolated threshold has no pairs on it."
-        )
-
-
 def rounded_share(share: float, counts: Any) -> Any:
     """Return ``share * counts``, rounded up to whole numbers."""
     # 0.07 * 100 is 7.000000000000001 as a float, and must not become eight.
@@ -586,7 +574,7 @@ def check_row_order(X: Any, **others: Any) -> None:
     whose index is unlike that of X, or of the first of them if X has none, and for the
     name of a column of X as ``qid``, which would be one query of all rows. A RangeIndex
     counts only where the two share labels at different positions; without an index,
-    rows correspond by position.
+    rows correspond by position, but for texts as ``item_id`` that are the labels of X.
     """
     qid = others.get("qid")
     if isinstance(qid, str) and qid in (names_of_columns(X) or ()):
@@ -594,6 +582,14 @@ def check_row_order(X: Any, **others: Any) -> None:
             f"qid must be one value per row, got {qid!r}, the name of a column of X: "
             f"pass X[{qid!r}] without that column in X, or qid_col={qid!r}."
         )
+    names: Any = others.get("item_id")
+    if hasattr(X, "iloc") and not hasattr(names, "iloc") and np.ndim(names) == 1:
+        known = [*X.index] if X.index.inferred_type == "string" else []
+        if (texts := [*map(str, names)]) != known and {*texts} == {*known}:
+            raise ValueError(
+                "item_id must name the rows of X in their order, got the labels of its "
+                "index in another one: pass item_id=X.index."
+            )
     given = {"X": X, **others}
     labelled = [name for name, each in given.items() if hasattr(each, "iloc")]
     for name in labelled[1:]:

@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._validation import (
+    check_choice,
+    check_fraction,
     check_numbers,
     check_proba,
-    check_quantile,
     rounded_share,
 )
 from skrank_abstain._warnings import warn_of_excess
@@ -98,7 +99,8 @@ class ConfidenceThreshold(BaseEstimator):
         UserWarning
             If so many pairs have one confidence that many more than asked are accepted.
         """
-        check_quantile(self.coverage, self.quantile)
+        check_fraction(self.coverage, "coverage", include_one=True)
+        check_choice(self.quantile, "quantile", ("inverted_cdf", "linear"))
         values = -check_numbers(confidence, "confidence", unit="pair")
         if values.size == 0:
             raise ValueError("confidence must hold at least one pair, got none.")

@@ -13,6 +13,7 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_proba,
     check_relevance,
+    check_row_order,
     check_sample_weight,
     check_scores,
     check_vector,
@@ -196,3 +197,13 @@ def test_refuses_integers_that_floats_would_merge(y):
         ValueError, match=r"y must not exceed 2\*\*53 .*got -?\d{16,22}\."
     ):
         check_relevance(y)
+
+
+def test_names_that_are_the_index_of_x_keep_its_order():
+    X = pd.DataFrame({"age": [1, 2, 3]}, index=["Bo", "Ann", "Cy"])
+    for names in ([*X.index], X.index, X.index.to_numpy(), ["Bo", "Ann", "Di"], "Bo"):
+        check_row_order(X, item_id=names)
+    for names in (sorted(X.index), X.index[::-1], np.sort([*X.index])):
+        with pytest.raises(ValueError, match=r"item_id must name the rows .*=X\.index"):
+            check_row_order(X, item_id=names)
+    check_row_order(X.reset_index(drop=True), item_id=[2, 1, 0])  # ids of their own

@@ -281,7 +281,8 @@ class PairDecisions(Table):
         >>> pairs.accepting([0.9, 0.6], 0.7).coverage
         0.5
         """
-        if hasattr(confidence, "iloc") and not confidence.index.is_monotonic_increasing:
+        index: Any = getattr(confidence, "index", None)
+        if not getattr(index, "is_monotonic_increasing", True):  # of a Series
             raise ValueError(
                 "confidence must be in the order of the pairs, got a Series whose "
                 "index says another: pass confidence.sort_index(), or .to_numpy()."
@@ -289,8 +290,8 @@ class PairDecisions(Table):
         given = check_numbers(confidence, "confidence", len(self), unit="pair")
         # Equal pairs may differ in the last digit and must be decided alike.
         accepted = given >= threshold - 1e-12 * abs(threshold)
-        known = {"accepted": accepted, "risk": -given}
-        return replace(self, **known, threshold=None, margin=None, id_=None)
+        other = replace(self, threshold=None, margin=None, id_=None)
+        return replace(other, accepted=accepted, risk=-given)
 
     def leaving_out(self, novel: BoolArray) -> Self:
         """Return the decisions with the pairs of novel items abstained on.

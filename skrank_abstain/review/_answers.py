@@ -598,13 +598,19 @@ def openpyxl_for(path: str | os.PathLike[str]) -> Any:
 
 
 def _csv_of_workbook(data: bytes, path: str | os.PathLike[str]) -> bytes:
-    """Return the first sheet of a workbook as text; zeros for another kind of file."""
+    """Return the sheet with answers as text; zeros for another kind of file."""
     try:
-        sheet = openpyxl_for(path).load_workbook(BytesIO(data), data_only=True)
+        book = openpyxl_for(path).load_workbook(BytesIO(data), data_only=True)
     except (BadZipFile, KeyError, ValueError):
         return b"\0"
+    filled = [s for s in book if s.max_row > 1 and "label" in [c.value for c in s[1]]]
+    if len(filled) > 1:
+        raise ValueError(
+            f"{os.fspath(path)!r} must hold answers on one sheet, got "
+            f"{listed([sheet.title for sheet in filled])}: save each as its own file."
+        )
     text = StringIO(newline="")
-    for row in sheet.worksheets[0].iter_rows(values_only=True):
+    for row in [*filled, book.worksheets[0]][0].iter_rows(values_only=True):
         cells = ("" if cell is None else cell for cell in row)
         texts = (cell if isinstance(cell, str) else as_text(cell) for cell in cells)
         csv.writer(text).writerow(texts)

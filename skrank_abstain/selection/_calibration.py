@@ -18,7 +18,8 @@ import numpy as np
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import (
-    check_quantile,
+    check_choice,
+    check_fraction,
     encode_qid,
     listed,
     rounded_share,
@@ -732,6 +733,18 @@ def check_largest_query(largest: int, largest_query: int | None) -> None:
             f"one of {largest}: the promise weighs pairs and covers no larger query. "
             "Rank it by predict and leave its pairs to a person, or fit with a larger "
             "largest_query."
+        )
+
+
+def check_quantile(coverage: float, quantile: str, boundary: str = "accept") -> None:
+    """Validate a coverage; reject unknown or incompatible options."""
+    check_fraction(coverage, "coverage", include_one=True)
+    check_choice(boundary, "boundary", ("accept", "randomize"))
+    check_choice(quantile, "quantile", ("inverted_cdf", "linear"))
+    if boundary == "randomize" and quantile == "linear":
+        raise ValueError(
+            "boundary='randomize' must go with quantile='inverted_cdf', got "
+            "quantile='linear': an interpolated threshold has no pairs on it."
         )
 
 

@@ -15,7 +15,6 @@ from skrank_abstain._validation import (
     check_choice,
     check_fraction,
     check_positive_int,
-    check_quantile,
     check_real,
     listed,
     name_of_loss,
@@ -30,6 +29,7 @@ from skrank_abstain.selection._calibration import (
     Rule,
     RuleText,
     check_largest_query,
+    check_quantile,
 )
 from skrank_abstain.selection._engine import Region, at_thresholds, cells_of
 

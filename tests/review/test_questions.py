@@ -439,6 +439,10 @@ def test_a_workbook_comes_back(tmp_path):
     answers = read_answers(path)
     labels = [label for label in [*WORDS, None, *WORDS][:6] if label]
     assert [answer["label"] for answer in answers] == labels
+    book["notes"].append(["left"])
+    book.save(path)
+    with pytest.raises(ValueError, match=r"answers on one sheet, got .*notes"):
+        read_answers(path)
     review = RANKER.review(X, qid=DAY, item_id=NAMES, answers=answers)
     assert len(review.answers) == 5
 
