@@ -364,7 +364,7 @@ def warn_of_batch(estimator: Any, rows: Rows, qid: Any = None) -> None:
     A text as ``qid`` names one query, or a column that X lacks.
     """
     n_items, largest = rows.queries.n_items, estimator._largest_query
-    if rows.queries.n_queries == n_items > 1:
+    if rows.queries.n_queries == n_items >= 10:
         _warn_of_lone_rows(rows.queries.sizes)
     lacks = isinstance(qid, str) or not rows.has_qid
     if lacks and estimator._fitted_with_qid and n_items > _TIMES * largest:

@@ -43,7 +43,7 @@ _BROKEN = "WHAT WAS PROMISED DOES NOT HOLD"
 _DOUBTS = {
     "set after the calibration": "THE MODEL WAS FITTED OR SET AFTER THE CALIBRATION. "
     "The promise is about the earlier one",
-    "set after fit": "PARAMETERS WERE SET AFTER FIT. The promise is about those of fit",
+    "set after fit": "PARAMETERS WERE SET AFTER FIT. This page is about those of fit",
     TRAINED_TOO: "THE MODEL SEEMS TO HAVE BEEN TRAINED ON ROWS THAT CALIBRATED IT (see "
     "Warnings). What is promised need not hold for new queries",
 }

@@ -370,6 +370,7 @@ def test_two_curves_share_one_line_in_the_legend_for_what_is_expected():
     assert legend == ["pairs", "random", "as the review expects"]
 
 
+@pytest.mark.filterwarnings("ignore:y has .* items of grade -1")
 def test_what_cannot_be_drawn_is_refused(ranker, new):
     with pytest.raises(ValueError, match="metric must be"):
         ReviewCurveDisplay.from_predictions([0.1], [0.5], metric="auc")

@@ -162,9 +162,9 @@ def test_a_batch_much_larger_than_any_query_is_doubted(one_more, given, fitted):
 def test_rows_that_are_each_a_query_are_doubted():
     model = BALToR(Ridge())
     model._largest_query, model._fitted_with_qid = 5, True
-    with pytest.warns(UserWarning, match="3 of 3 rows have a qid of their own, and"):
-        warn_of_batch(model, rows_of(["a", "b", "c"], 3))
-    for silent in (["a"], [], ["a", "b", "b"]):
+    with pytest.warns(UserWarning, match="12 of 12 rows have a qid of their own"):
+        warn_of_batch(model, rows_of([*range(12)], 12))
+    for silent in (["a"], [], ["a", "b", "c"], [*range(11), 10]):
         warn_of_batch(model, rows_of(silent, len(silent)))
 
 

@@ -135,7 +135,7 @@ def test_report_of_groups(model, data, groups):
     assert "certification queries, in each group by itself (north, south), " in page
 
 
-@pytest.mark.filterwarnings("ignore:Each of the 24 rows is a query of its own")
+@pytest.mark.filterwarnings("ignore:24 of 24 rows have a qid of their own")
 def test_report_of_queries_without_pairs(ranker, data):
     X, y, qid = data
     rows = qid % 17 == 0  # of one item each
