@@ -268,8 +268,7 @@ def _check_n_items(n_items: Any) -> tuple[int, int]:
     bounds = tuple(check_positive_int(size, "n_items") for size in sizes)
     if len(bounds) != 2 or bounds[0] > bounds[1]:
         raise ValueError(
-            "n_items must be an integer or a pair (smallest, largest), got "
-            f"{n_items!r}."
+            f"n_items must be an integer or (smallest, largest), got {n_items!r}."
         )
     return bounds
 
@@ -365,10 +364,7 @@ def load_triage(*, n_grades: int = 5, random_state: Any = 0) -> Bunch:
     # A value at a quantile gets the higher grade, so that grade 0 is no larger.
     grades = np.searchsorted(np.quantile(progression, inner), progression, side="right")
     if np.unique(grades).size < n_grades:
-        raise ValueError(
-            "n_grades must be small enough that each grade has a patient, "
-            f"got {n_grades}."
-        )
+        raise ValueError(f"n_grades must leave each grade a patient, got {n_grades}.")
     return Bunch(
         data=np.ascontiguousarray(X, dtype=np.float64),
         target=grades.astype(np.int64),

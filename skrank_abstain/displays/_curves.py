@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._kernels import FloatArray, IntArray
+from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import (
     check_choice,
     check_labels,
@@ -236,7 +236,11 @@ class RiskCoverageDisplay(_display.Display):
         if confidence is not None:
             tables = _tables_of_pairs(costs[label + 1, truth + 1], risks, qid)
             band = _band(*tables, confidence)
-        profile = _profile_of(truth, label, risks, costs)
+        tie = label == 0
+        # Right orders, true ties, wrong orders, and untied pairs that are called a tie.
+        outcome = np.where(tie & (truth != 0), 3, 1 - truth * label)
+        counts, none = np.eye(4)[outcome][None], np.empty((0, tie.size))
+        profile = Tally(counts, none, tie, costs, risks).profile()
         display = cls._of_profile(profile, loss, band, kind, name)
         return display.plot(ax, kind=kind, reference=reference, **kwargs)
 
@@ -314,17 +318,6 @@ class RiskCoverageDisplay(_display.Display):
         oracle = self.mistake_cost * np.maximum(coverage - (1 - wrong), 0) / coverage
         what = "oracle: mistakes abstained first"
         return [*lines, _display.draw_reference(self.ax_, coverage, oracle, what, "-.")]
-
-
-def _profile_of(
-    truth: IntArray, label: IntArray, risk: FloatArray, loss: FloatArray
-) -> RiskProfile:
-    """Return the profile of single pairs."""
-    tie = label == 0
-    # Right orders, true ties, wrong orders, and untied pairs that are called a tie.
-    outcome = np.where(tie & (truth != 0), 3, 1 - truth * label)
-    counts, none = np.eye(4)[outcome][None], np.empty((0, tie.size))
-    return Tally(counts, none, tie, loss, risk).profile()
 
 
 def _band(

@@ -27,7 +27,6 @@ from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import (
     PairDecisions,
     PairRecord,
-    Queries,
     Ranking,
     Scores,
     check_item_id,
@@ -106,11 +105,16 @@ class PairDecider(_bases.ModelWrapper):
             return decide(selection.decide_queries)
         return decide(selection.decide_pairs, *check_pairs(pairs, items.queries))
 
-    def _warn_of_seen(self, X: Any, queries: Queries) -> None:
-        """Warn if ``fit`` got these rows, or others of their queries."""
+    def _labelled_items(
+        self, X: Any, y: ArrayLike, qid: Any, **others: Any
+    ) -> tuple[selection.Decides, Scores]:
+        """Return what `_decision` does, with relevance; warn of rows that fit got."""
+        check_row_order(X, y=y, qid=qid, **others)
+        decision, items = self._decision(X, qid, needs_qid=True)
         intake.warn_of_seen(
-            self, lambda: intake.hash_rows(_bases.model_columns(self, X)), queries
+            self, lambda: intake.hash_rows(_bases.model_columns(self, X)), items.queries
         )
+        return decision, replace(items, y=intake.read_grades(y, items.value.size))
 
     def _deciding(
         self, decision: selection.Decides, items: Scores, item_id: Any
@@ -277,18 +281,16 @@ class PairDecider(_bases.ModelWrapper):
         Without ``pairs`` O(n log n): none is formed where acceptance depends on the
         scores, but for a randomised boundary: O(n_pairs) then.
         """
-        check_row_order(X, y=y, qid=qid, sample_weight=sample_weight, groups=groups)
         if pairs is not None and groups is not None:
             raise ValueError(
                 "groups must be None with pairs, got both: evaluate group by group."
             )
-        decision, items = self._decision(X, qid, needs_qid=True)
-        self._warn_of_seen(X, items.queries)
-        relevance = intake.read_grades(y, items.value.size)
+        decision, items = self._labelled_items(
+            X, y, qid, sample_weight=sample_weight, groups=groups
+        )
         weight = check_sample_weight(sample_weight, items.value.size)
         if pairs is None:
-            items, regions = replace(items, y=relevance), [self._region]
-            add = partial(decision.tally, regions=regions, weight=weight)
+            add = partial(decision.tally, regions=[self._region], weight=weight)
             found = _bases.add_by_group(
                 items, groups, lambda some: add(some).totals(some.queries.values)
             )
@@ -298,7 +300,7 @@ class PairDecider(_bases.ModelWrapper):
         chosen = check_pairs(pairs, items.queries)
         made = self._deciding(decision, items, None)(selection.decide_pairs, *chosen)
         return selection.PairTotals.of_decisions(
-            made, relevance, items.queries, weight, self._loss
+            made, items.y, items.queries, weight, self._loss
         )
 
 
@@ -639,7 +641,7 @@ feature_names_in_
         >>> np.nanmean(found, axis=1).round(2)
         array([0.9 , 0.42])
         """
-        items = self._labelled_items(X, y, qid)
+        _, items = self._labelled_items(X, y, qid)
         return selection.place_results(self._places(items, confidence), items.ascending)
 
     def _places(self, items: Scores, confidence: float | None) -> IntArray:
@@ -925,7 +927,7 @@ feature_names_in_
         Beyond 262,144 pairs, differences that agree to 0.2 % count as one. O(n_pairs),
         of at most 100 million pairs a query; O(n log n) for few grades.
         """
-        items = self._labelled_items(X, y, qid)
+        _, items = self._labelled_items(X, y, qid)
         return self._calibration.engine.tally(items).profile()
 
     def operating_points(
@@ -963,7 +965,7 @@ feature_names_in_
         those of ``at_coverage(c).evaluate(X, y, qid=qid)``; for one with a price or a
         bound this is the curve on which its rule picks a point.
         """
-        items = self._labelled_items(X, y, qid)
+        _, items = self._labelled_items(X, y, qid)
         two = groups if isinstance(groups, tuple) else None
         check_is_fitted(self, "threshold_")
         # A randomised boundary, or a guarantee, is part of the ranker's own rule.
@@ -1056,9 +1058,3 @@ feature_names_in_
         keys = self._keys_of_draws(intake.hash_rows, items.X)
         group = self._calibration.codes_of_groups(items.group)
         return Scores(scores, items.queries, values, novel=novel, key=keys, group=group)
-
-    def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> Scores:
-        check_row_order(X, y=y, qid=qid)
-        items = self._scored(X, qid, needs_qid=True)
-        self._warn_of_seen(X, items.queries)
-        return replace(items, y=intake.read_grades(y, items.value.size))

@@ -149,8 +149,7 @@ class Evidence(Value):
         Provisional items stand behind all but those that they are decided to beat.
         """
         late, n = self.provisional, self.theta.size
-        rank = np.empty(n, dtype=np.int64)
-        rank[np.lexsort([-self.theta, late])] = np.arange(n)
+        rank = np.argsort(np.lexsort([-self.theta, late]))
         if not late.any():
             return rank + 1
         found = self.comparisons

@@ -437,9 +437,7 @@ def choose_prior(votes: Votes, model: VoteModel) -> float:
     keys = votes.weight, votes.label * np.sign(votes.right - votes.left)
     ends = np.minimum(votes.left, votes.right), np.maximum(votes.left, votes.right)
     order = np.lexsort([*votes.covariates.T, *keys, *ends])
-    unit = np.empty_like(order)
-    unit[order] = np.arange(order.size)
-    unit = unit if votes.cluster is None else votes.cluster
+    unit = np.argsort(order) if votes.cluster is None else votes.cluster
     fold = np.random.default_rng(0).permutation(unit.max() + 1)[unit] % _FOLDS
     total = np.zeros(len(PRIORS))
     for number in range(min(_FOLDS, unit.max() + 1)):

@@ -550,8 +550,8 @@ def bounds_of_orders(
 
     items = np.argsort(query, kind="stable")
     offsets = np.append(0, np.cumsum(np.bincount(query)))
-    position = np.empty_like(items)
-    position[items] = np.arange(items.size) - offsets[query[items]]
+    place = np.argsort(items)
+    position = place - offsets[query]
     order = np.argsort(query[winner], kind="stable")
     counts = np.bincount(query[winner], minlength=offsets.size - 1)
     found = ranks_of_orders(
@@ -561,9 +561,7 @@ def bounds_of_orders(
         offsets,
         None if rows is None else position[rows],
     )
-    bounds = np.empty_like(found)
-    bounds[items] = found
-    return bounds
+    return found[place]
 
 
 def _taken(table: Any, index: Any) -> Any:

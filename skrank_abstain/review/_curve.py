@@ -248,9 +248,8 @@ def _ndcg(review: Review, relevance: FloatArray) -> float:
         return float("nan")
     gains = np.exp2(relevance) - 1
     queries, ranking = review.items.queries, review.ranking()
-    place = np.empty(queries.n_items)
     # Without item_id= items have their row positions as names.
-    place[np.asarray(ranking.item_id)] = ranking.place
+    place = ranking.place[np.argsort(ranking.item_id)]
     found = []
     for of_query in map(queries.rows, range(queries.n_queries)):
         gain = gains[of_query]

@@ -296,15 +296,10 @@ def is_fitted(model: Any) -> bool:
     >>> is_fitted(Ridge()), is_fitted(Ridge().fit([[0.0], [1.0]], [0, 1]))
     (False, True)
     """
-    if is_path(model):
-        return True
-    model = unwrap(model)
-    if isinstance(model, Pipeline):
-        return is_fitted(model.steps[-1][1])
+    model = last_step(model)
     booster = booster_of(model)
-    if booster is None:
-        return _boosters.looks_fitted(model)
-    return booster.is_fitted(model)
+    fitted = _boosters.looks_fitted if booster is None else booster.is_fitted
+    return fitted(model)
 
 
 def feature_names(model: Any) -> list[str] | None:

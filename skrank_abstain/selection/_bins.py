@@ -110,8 +110,7 @@ class BinEngine(_engine.RiskEngine):
         risks, near = self._by(margin_of)[self._upper], self._nearness()[self._upper]
         order = np.lexsort((near, risks))
         new = (np.diff(risks[order]) > 0) | (np.diff(near[order]) > 0)
-        ranks = np.empty(order.size, dtype=np.int64)
-        ranks[order] = np.append(0, np.cumsum(new))
+        ranks = np.append(0, np.cumsum(new))[np.argsort(order)]
         place = np.zeros(self._risk.shape, dtype=np.int64)
         place[self._upper] = place.T[self._upper] = ranks
         self._orders_by[margin_of] = place, risks[order][np.append(True, new)]

@@ -447,8 +447,7 @@ class RiskEngine(ABC):
     def _ranks_of_cells(self, region: CellRegion, scores: Scores) -> IntArray:
         orders = [np.empty((2, 0), np.int64), *self._orders(region, scores)]
         winner, loser = scores.rows[np.concatenate(orders, axis=1)]
-        query = np.empty_like(scores.rows)
-        query[scores.rows] = scores.queries.codes
+        query = scores.queries.codes[np.argsort(scores.rows)]
         return bounds_of_orders(winner, loser, query)
 
     def _graph_by_pair(self, region: Any, scores: Scores) -> csr_array:

@@ -37,9 +37,7 @@ def own_places(items: Scores) -> IntArray:
     In the order of the items, as in `middle_places`.
     """
     by_place, place = rows_by_place(items.value, items.queries)
-    own = np.empty_like(place)
-    own[by_place] = place
-    return own
+    return place[np.argsort(by_place)]
 
 
 def place_shares(items: Scores) -> FloatArray:
@@ -189,6 +187,5 @@ def confident_places(
     best, worst = np.minimum(best, own), np.maximum(worst, own)
     if items.novel is not None:
         best[items.novel], worst[items.novel] = 1, size[items.novel]
-    places = np.empty((size.size, 2), dtype=np.int64)
-    places[items.rows] = np.stack([best, worst], axis=1)
-    return places
+    places = np.stack([best, worst], axis=1).astype(np.int64)
+    return places[np.argsort(items.rows)]

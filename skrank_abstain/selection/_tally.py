@@ -154,9 +154,7 @@ class PairTotals(Table):
 
     def summed(self, number: IntArray, qid: NDArray[Any]) -> PairTotals:
         """Return the totals of ``qid``, whose parts these queries are, by number."""
-        sums = np.zeros((len(fields(self)) - 1, qid.size))
-        for total, each in zip(sums, self._sums(), strict=True):
-            np.add.at(total, number, each)
+        sums: Any = (np.bincount(number, each, qid.size) for each in self._sums())
         return PairTotals(qid, *sums)
 
     def _sums(self) -> list[FloatArray]:

@@ -253,8 +253,8 @@ def test_pair_proba_refuses(left, right, error, message):
         ({"n_items": 0}, ValueError, r"n_items must be at least 1, got 0\."),
         ({"n_items": (0, 3)}, ValueError, r"n_items must be at least 1, got 0\."),
         ({"n_items": "5"}, TypeError, r"n_items must be an integer, got '5'\."),
-        ({"n_items": (1, 2, 3)}, ValueError, r"pair \(smallest, largest\), got \(1,"),
-        ({"n_items": (5, 2)}, ValueError, r"pair \(smallest, largest\), got \(5, 2"),
+        ({"n_items": (1, 2, 3)}, ValueError, r"or \(smallest, largest\), got \(1,"),
+        ({"n_items": (5, 2)}, ValueError, r"or \(smallest, largest\), got \(5, 2"),
         ({"n_features": 0}, ValueError, r"n_features must be at least 1, got 0\."),
         ({"n_informative": 0}, ValueError, r"n_informative must be at least 1, got 0"),
         (

@@ -87,8 +87,8 @@ def test_synthetic_grouping_and_teaching_are_said(text):
     [
         (1, ValueError, r"n_grades must be at least 2, got 1\."),
         (3.0, TypeError, r"n_grades must be an integer, got 3\.0\."),
-        (200, ValueError, r"each grade has a patient, got 200\."),
-        (10**9, ValueError, r"each grade has a patient, got 1000000000\."),
+        (200, ValueError, r"leave each grade a patient, got 200\."),
+        (10**9, ValueError, r"leave each grade a patient, got 1000000000\."),
     ],
 )
 def test_number_of_grades_out_of_range(n_grades, error, message):

@@ -71,7 +71,7 @@ def test_equals_the_decisions_at_each_threshold(tie_model, loss, data):
         loss=LOSSES[loss],
     ).fit(data.data, data.target, qid=data.qid)
     pairs = ranker.predict_pairs(data.data, qid=data.qid)
-    items = ranker._labelled_items(data.data, data.target, data.qid)
+    _, items = ranker._labelled_items(data.data, data.target, data.qid)
     sums = add_up(pairs, data.target, data.qid, LOSSES[loss])
     # Risks of pairs themselves, between them, none, all; in no order.
     thresholds = np.quantile(pairs.risk, np.linspace(0, 1, 8), method="inverted_cdf")
