@@ -223,7 +223,8 @@ class RiskCoverageDisplay(_display.Display):
         Raises
         ------
         ValueError
-            If `risk_coverage_curve` refuses the arrays, there are no pairs, or
+            If `risk_coverage_curve` refuses the arrays, Series have different
+            indexes, there are no pairs, or
             ``confidence`` is given and ``qid`` is missing or names fewer than two
             queries.
         """

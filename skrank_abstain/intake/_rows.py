@@ -359,7 +359,7 @@ def share_missing(X: Any) -> FloatArray:
 
 
 def warn_of_batch(estimator: Any, rows: Rows, qid: Any = None) -> None:
-    """Warn if rows to score seem to lack their queries.
+    """Warn if rows to score seem to lack their queries, or each are one.
 
     A text as ``qid`` names one query, or a column that X lacks.
     """
