@@ -245,7 +245,8 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
         self._fit_rows = intake.find_repeats(hashes, named, rows, label, trained.folds)
         intake.warn_of_repeats(self._fit_rows, "pair")
         if self.prefit_ and self._verdicts is not None:
-            intake.warn_of_trained(trained.model, X, hashes, "pair")
+            own = X, y, group_queries(pairs, label.size)
+            intake.warn_of_trained(trained.model, own, hashes, "pair")
         left = group_queries(queries.codes[rows], rows.size)
         kind = kinds.code[queries.codes[rows[left.first_rows]]]
         parts = [np.arange(left.n_queries)]

@@ -242,20 +242,23 @@ def warn_of_repeats(found: HashedRows, unit: str = "item", own: bool = False) ->
 
 
 def warn_of_trained(
-    model: Any, X: Any, hashes: BitArray | None, unit: str = "item"
+    model: Any,
+    rows: tuple[Any, Any, Queries],
+    hashes: BitArray | None,
+    unit: str = "item",
 ) -> None:
-    """Warn if rows that calibrate a fitted model trained it.
+    """Warn if rows (X, y and their queries) that calibrate a fitted model trained it.
 
-    Its ``fit`` remembers the rows if it is of this package; otherwise the leaves of its
-    first tree may tell (`trained_on`).
+    Its ``fit`` remembers the rows if it is of this package; otherwise the model may
+    tell (`trained_on`).
     """
-    model, n_rows = unwrap(model), X.shape[0]
+    model, n_rows = unwrap(model), rows[2].n_items
     # A ranker whose own model came fitted did not train it.
     while (found := getattr(model, "_fit_rows", None)) and not found.trained:
         model = unwrap(model.estimator_)
     if found is None:
-        n_seen = n_rows * trained_on(model, X)
-        how = "each leaf of its first tree holds as many"
+        n_seen = n_rows * trained_on(model, *rows)
+        how = "its first tree, or its coefficients, come from them"
     else:
         n_seen = 0 if hashes is None else found.count_in(_one_per_row(hashes))
         how = "its own fit got them"

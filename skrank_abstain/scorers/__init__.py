@@ -9,7 +9,7 @@ of the user's model. One ``Booster`` in ``BOOSTERS`` holds each library's partic
 from skrank_abstain.scorers._boosters import BOOSTERS, Booster, Features
 from skrank_abstain.scorers._context import numeric_columns, query_context
 from skrank_abstain.scorers._ensemble import RankerEnsemble
-from skrank_abstain.scorers._fit import fit_ranker, named_step
+from skrank_abstain.scorers._fit import fit_ranker, named_step, trained_on
 from skrank_abstain.scorers._models import (
     ScoreColumn,
     check_queries,
@@ -27,7 +27,6 @@ from skrank_abstain.scorers._models import (
     requests_queries,
     resolve_model,
     score_items,
-    trained_on,
     unwrap,
 )
 

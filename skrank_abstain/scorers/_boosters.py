@@ -87,6 +87,9 @@ class Booster(ABC):
         Name that the library gives to an unnamed column, from its number.
     formats : str, default=""
         Kinds of files that :meth:`load` reads, for messages; empty if none.
+    first : dict, default={}
+        Arguments of ``predict`` for the raw scores of an estimator's first tree; empty
+        if that depends on how many trees follow.
 
     Examples
     --------
@@ -101,6 +104,7 @@ class Booster(ABC):
     default_name: ClassVar[str] = "{}"
     formats: ClassVar[str] = ""
     reads_polars: ClassVar[bool] = True
+    first: ClassVar[dict[str, Any]] = {}
 
     @abstractmethod
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
@@ -325,6 +329,7 @@ class _XGBoost(Booster):
     ranker = "XGBRanker"
     default_name = "f{}"
     formats = "JSON or UBJSON"
+    first: ClassVar = {"iteration_range": (0, 1), "output_margin": True}
 
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
         return {"qid": queries.codes}
@@ -423,6 +428,7 @@ class _LightGBM(Booster):
     ranker = "LGBMRanker"
     default_name = "Column_{}"
     formats = "text"
+    first: ClassVar = {"num_iteration": 1, "raw_score": True}
     # In Arrow's format a column that is not numeric ends the process.
     reads_polars = False
 

@@ -1,22 +1,34 @@
-"""Train a ranker, whatever form its library wants the queries in."""
+"""Train a ranker, whatever form its library wants; tell which rows trained one."""
 
 import copy
+import warnings
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
+from scipy.stats import multinomial
 from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
-from sklearn.utils.validation import check_consistent_length, has_fit_parameter
+from sklearn.utils.validation import (
+    _num_samples,
+    check_consistent_length,
+    has_fit_parameter,
+)
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import MOST_GRADES, check_positive_int, check_relevance
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers import _models
-from skrank_abstain.scorers._boosters import readable
+from skrank_abstain.scorers._boosters import align_columns, readable
+from skrank_abstain.scorers._context import as_numbers
+
+#: With a higher probability of leaves of equal sizes by chance nothing is said.
+_BY_CHANCE = 0.01
 
 
 def fit_ranker(
@@ -203,3 +215,98 @@ def _unfitted(estimator: Any) -> Any:
     if booster is None or _models.unwrap(estimator) is not estimator:
         return clone(estimator)
     return booster.unfitted(estimator)
+
+
+def trained_on(model: Any, X: Any, y: Any, queries: Queries) -> bool:
+    """Return whether these rows trained a model, as far as it can tell.
+
+    Parameters
+    ----------
+    model : estimator or booster
+        Fitted. A search, a `RankerEnsemble` and a pipeline are asked for their ranker.
+    X : array, sparse matrix or data frame of shape (n_items, n_features)
+    y : array-like of shape (n_items,)
+    queries : Queries
+
+    Returns
+    -------
+    trained : bool
+        False for models that cannot tell: raw XGBoost boosters, networks, neighbours,
+        and all that were trained with weights or on more or fewer rows.
+
+    Notes
+    -----
+    Trees that keep how many rows trained each leaf tell whatever the order of the rows:
+    independent rows, as many, fill the leaves alike with a probability of at most .01
+    (that of the counts n_k is multinomial, and largest where row shares are n_k / n).
+    Other boosters, and linear models, train a copy on these rows, of one tree: that of
+    other rows scores most rows otherwise.
+    """
+    model = getattr(_models.unwrap(model), "ranker_", model)
+    final, X = _models.at_the_end(model, X)
+    if (booster := _models.booster_of(final)) is not None:
+        X = align_columns(X, booster, booster.features(final))
+    found = _first_tree(final)
+    if found is not None and found[0].sum() == _num_samples(X):
+        counts, leaves = found
+        n = counts.sum()
+        if multinomial.pmf(counts, n, counts / n) <= _BY_CHANCE:
+            of_row = leaves(X)
+            if np.array_equal(np.bincount(of_row, minlength=counts.size), counts):
+                return True
+    # A copy may be refused these rows or labels, which then did not train it.
+    with suppress(TypeError, ValueError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _copy_scores_alike(final, X, np.asarray(y), queries)
+    return False
+
+
+def _first_tree(model: Any) -> tuple[Any, Any] | None:
+    """Return the training rows in each leaf, and a function of X, or None."""
+    if (booster := _models.booster_of(model)) is not None:
+        return booster.first_tree(model)
+    if not hasattr(model, "apply"):  # scikit-learn's trees, and all that add them up
+        return None
+    tree = np.ravel(getattr(model, "estimators_", model))[0].tree_
+    drawn = getattr(model, "estimators_samples_", [slice(None)])[0]
+    each = (
+        tree.n_node_samples
+        if isinstance(drawn, slice)
+        else tree.weighted_n_node_samples
+    )
+
+    def leaves(X: Any) -> Any:
+        rows = X if issparse(X) else as_numbers(X)
+        return tree.apply(rows.astype(np.float32))[drawn]
+
+    return np.where(tree.children_left < 0, each, 0), leaves
+
+
+def _copy_scores_alike(model: Any, X: Any, y: Any, queries: Queries) -> bool:
+    """Return whether a copy that these rows train begins as the model does."""
+    booster = _models.booster_of(model)
+    first = booster.first if booster is not None and not booster.is_raw(model) else {}
+    few: dict[str, Any] = {}
+    if first:
+        stops = (name for name in model.get_params() if "early_stopping" in name)
+        few = dict.fromkeys(stops) | {"n_estimators": 1}
+    elif hasattr(model, "staged_predict") and hasattr(model, "max_iter"):
+        few = {"max_iter": 1}  # histogram-based
+    elif not hasattr(model, "coef_") or hasattr(model, "support_"):
+        return False  # support vectors take long
+    other, order = _unfitted(model).set_params(**few), queries.order
+    arguments: dict[str, Any] = {}
+    if booster is not None and _trains_on_queries(other):
+        in_order = Queries.of_sizes(queries.sizes, queries.values)
+        arguments = booster.query_arguments(other, in_order)
+    other.fit(_safe_indexing(X, order), y[order], **arguments)
+
+    def ask(own: Any) -> Any:
+        if first:
+            return own.predict(X, **first)
+        staged = getattr(own, "staged_decision_function", None) or own.staged_predict
+        return next(staged(X))
+
+    asked, again = (ask(own) if few else own.coef_ for own in (model, other))
+    same = np.isclose(asked, again, rtol=1e-5, atol=0).mean() > 0.5
+    return bool(same and np.ptp(asked) > 0)

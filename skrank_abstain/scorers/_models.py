@@ -19,8 +19,6 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
-from scipy.stats import multinomial
 from sklearn.base import BaseEstimator, _clone_parametrized
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -32,13 +30,10 @@ from skrank_abstain._kernels import FloatArray
 from skrank_abstain._validation import check_scores, listed, shown
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers import _boosters
-from skrank_abstain.scorers._context import as_numbers
 
 Estimator = TypeVar("Estimator")
 
 _METHODS = ("decision_function", "predict_proba", "predict")
-#: With a higher probability of leaves of equal sizes by chance nothing is said.
-_BY_CHANCE = 0.01
 
 
 class ScoreColumn(BaseEstimator):
@@ -427,7 +422,7 @@ def score_items(model: Any, X: Any, queries: Queries | None = None) -> FloatArra
     if not _num_samples(X):  # models refuse X without rows
         return np.empty(0)
     with naming_texts(model, X):
-        final, design = _at_the_end(model, X)
+        final, design = at_the_end(model, X)
         if requests_queries(final):
             scores = final.predict(design, qid=check_queries(final, queries).codes)
         else:
@@ -456,15 +451,15 @@ def naming_texts(model: Any, X: Any) -> Iterator[None]:
         ) from error
 
 
-def _at_the_end(model: Any, X: Any) -> tuple[Any, Any]:
+def at_the_end(model: Any, X: Any) -> tuple[Any, Any]:
     """Return the model that ends searches and pipelines, and X as it gets it."""
     model = unwrap(resolve_model(model))
     if hasattr(model, "best_estimator_"):  # a search does not check columns
-        return _at_the_end(model.best_estimator_, X)
+        return at_the_end(model.best_estimator_, X)
     if isinstance(model, Pipeline):
         # Transformers may pass names on: a booster's columns are checked too.
         X = model[:-1].transform(X) if len(model.steps) > 1 else X
-        return _at_the_end(model.steps[-1][1], X)
+        return at_the_end(model.steps[-1][1], X)
     return model, X
 
 
@@ -476,59 +471,6 @@ def _ask(ask: _boosters.Ask, model: Any, X: Any) -> Any:
     features = booster.features(model)
     X = _boosters.align_columns(X, booster, features)
     return booster.score(model, X, features, ask)
-
-
-def trained_on(model: Any, X: Any) -> bool:
-    """Return whether X are the rows that trained a model, as its first tree tells.
-
-    Parameters
-    ----------
-    model : estimator or booster
-        Fitted. A search, a `RankerEnsemble` and a pipeline are asked for their ranker.
-    X : array, sparse matrix or data frame of shape (n_items, n_features)
-        In any order.
-
-    Returns
-    -------
-    trained : bool
-        False for models that do not say how many rows trained each leaf (XGBoost,
-        histogram-based and linear ones), or drew the rows of the tree.
-
-    Notes
-    -----
-    True if each leaf holds as many rows of X as trained it. Independent rows, as many,
-    do so with a probability of at most .01: that of the counts n_k is multinomial,
-    and largest where row shares are n_k / n. Trees so small that this is more likely
-    tell nothing.
-    """
-    model = getattr(unwrap(model), "ranker_", model)
-    final = last_step(getattr(unwrap(model), "best_estimator_", model))
-    found = _first_tree(final)
-    if found is None or found[0].sum() != _num_samples(X):
-        return False
-    counts, leaves = found
-    n = counts.sum()
-    if multinomial.pmf(counts, n, counts / n) > _BY_CHANCE:
-        return False
-    X = _at_the_end(model, X)[1]
-    if (booster := booster_of(final)) is not None:
-        X = _boosters.align_columns(X, booster, booster.features(final))
-    return np.array_equal(np.bincount(leaves(X), minlength=counts.size), counts)
-
-
-def _first_tree(model: Any) -> tuple[Any, Any] | None:
-    """Return the training rows in each leaf, and a function of X, or None."""
-    if (booster := booster_of(model)) is not None:
-        return booster.first_tree(model)
-    if not hasattr(model, "apply"):  # scikit-learn's trees, and all that add them up
-        return None
-    tree = np.ravel(getattr(model, "estimators_", model))[0].tree_
-
-    def leaves(X: Any) -> Any:
-        rows = X if issparse(X) else as_numbers(X)
-        return tree.apply(rows.astype(np.float32))
-
-    return np.where(tree.children_left < 0, tree.n_node_samples, 0), leaves
 
 
 def class_proba(model: Any, X: Any, n_classes: int) -> FloatArray:

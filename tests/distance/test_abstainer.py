@@ -327,7 +327,7 @@ def test_swapping_rows_and_pairs_changes_nothing_else(seed, norm):
 
 def test_a_lipschitz_ranker_has_no_large_margin_on_what_is_given_up(data):
     # |w x - w x'| <= |w|_1 |x - x'|_inf, so wide margins are always decided.
-    model = Ridge().fit(data.data, data.target)
+    model = Ridge().fit(data.data[::2], data.target[::2])
     ranker = DistanceAbstainer(model, gamma=0.4, scale=None).fit(
         data.data, data.target, qid=data.qid
     )

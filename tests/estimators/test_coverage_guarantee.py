@@ -340,7 +340,7 @@ def test_the_estimator_takes_the_hierarchical_quantile():
 
 def test_the_share_that_tunes_can_be_chosen():
     data = make_ranking(n_queries=100, random_state=0)
-    model = Ridge().fit(data.data, data.target)
+    model = Ridge().fit(data.data[::2], data.target[::2])
     for size, n_left in ((0.3, 70), (0.5, 50)):
         rule = GuaranteedCoverage(0.7, tuning_size=size)
         ranker = SelectiveRanker(model, rule=rule, random_state=0)

@@ -329,7 +329,7 @@ def test_few_queries_warn_with_an_interval(n_queries, options, said):
 )
 def test_a_model_that_was_fitted_again_is_noticed(make, data):
     X, y, qid = data.data, data.target, data.qid
-    model = make().fit(X, y)
+    model = make().fit(X[::2], y[::2])
     ranker = fitted(data, model)
     model.set_params(**model.get_params()).get_metadata_routing()
     ranker.predict_pairs(X, qid=qid)  # nothing to say
@@ -341,6 +341,7 @@ def test_a_model_that_was_fitted_again_is_noticed(make, data):
     loaded = pickle.loads(pickle.dumps(ranker))
     with pytest.warns(UserWarning, match="was fitted or set after the calibration"):
         loaded.predict_pairs(X, qid=qid)
+    model.fit(X[1::2], y[1::2])
     fitted(data, model).predict_pairs(X, qid=qid)
 
 

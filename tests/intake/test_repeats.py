@@ -208,10 +208,10 @@ def test_trees_tell_the_rows_that_trained_them(kind, days):
     with pytest.warns(UserWarning, match=SHARED) as caught:
         BALToR(model).fit(X[order], y[order], qid=qid[order])
     assert str(caught[0].message) == (
-        "780 of 780 calibration items trained the model too (each leaf of its first "
-        "tree holds as many): the threshold is set on what it has learned by heart, "
-        "and what it promises need not hold for new items. Calibrate on other items, "
-        "or pass the model unfitted."
+        "780 of 780 calibration items trained the model too (its first tree, or its "
+        "coefficients, come from them): the threshold is set on what it has learned by "
+        "heart, and what it promises need not hold for new items. Calibrate on other "
+        "items, or pass the model unfitted."
     )
     fresh = BALToR(model).fit(*OTHER, qid=OTHER_QID)
     BALToR(kind(n_estimators=5), random_state=0).fit(X, y, qid=qid)

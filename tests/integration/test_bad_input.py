@@ -344,7 +344,7 @@ def test_boosters_are_served_the_kind_of_rows_that_fit_got(library, items, piped
 
 def test_other_models_read_sparse_rows_as_dense_ones():
     X, y, qid = FEATURES, RELEVANCE, DAY
-    ranker = BALToR(Ridge().fit(X, y)).fit(X, y, qid=qid)
+    ranker = BALToR(Ridge().fit(X[::2], y[::2])).fit(X, y, qid=qid)
     np.testing.assert_allclose(ranker.predict(sparse.csr_array(X)), ranker.predict(X))
 
 

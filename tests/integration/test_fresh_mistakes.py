@@ -17,7 +17,7 @@ from skrank_abstain.scorers import load_model
 
 DATA = make_ranking(n_queries=60, random_state=0)
 X, Y, QID = DATA.data, DATA.target, DATA.qid
-MODEL = LinearRegression().fit(X, Y)
+MODEL = LinearRegression().fit(X[::2], Y[::2])
 RANKER = BALToR(MODEL, random_state=0).fit(X, Y, qid=QID)
 METRICS = pd.DataFrame(np.random.default_rng(0).random((20, 3)), columns=[*"abc"])
 TWO = LinearRegression().fit(X, np.column_stack([Y, Y]))

@@ -25,7 +25,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def ranker(data):
-    model = Ridge().fit(data.data, data.target)
+    model = Ridge().fit(data.data[::2], data.target[::2])
     return BALToR(model, coverage=0.7).fit(data.data, data.target, qid=data.qid)
 
 
@@ -131,7 +131,7 @@ def test_after_the_warm_up_of_the_docs_nothing_compiles(
     examples = DocTestParser().get_examples(lines)
     warm_up = "".join(each.source for each in examples if "few" in each.source)
     assert "rank_intervals" in warm_up
-    model = Ridge().fit(data.data, data.target)
+    model = Ridge().fit(data.data[::2], data.target[::2])
     ranker = BALToR(model, tie_model=tie_model, boundary=boundary, random_state=0)
     ranker.fit(data.data, data.target, qid=data.qid)
     new = make_ranking(n_queries=40, n_items=(1, 60), random_state=1)

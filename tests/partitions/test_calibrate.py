@@ -154,7 +154,7 @@ def test_the_spread_does_not_depend_on_the_partition():
     # Rows in another order are other roundings, which must not decide about a spread.
     data = make_ranking(300, random_state=0)
     X, y, qid = data.data, data.target, data.qid
-    model = Ridge().fit(X, y)
+    model = Ridge().fit(X[::2], y[::2])
     parts = [(X[qid % 3 == k], y[qid % 3 == k], qid[qid % 3 == k]) for k in range(3)]
     ranker = BALToR(model, random_state=0)
     found, expected = calibrate(ranker, parts), ranker.fit(X, y, qid=qid)

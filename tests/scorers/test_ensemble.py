@@ -334,8 +334,9 @@ def test_without_queries(data):
     ensemble.fit(X, data.y, qid=QID)
     with pytest.raises(ValueError, match=r"qid must be given, got None.*qid=0 says"):
         ensemble.predict(X)
+    half = clone(ensemble).fit(X[::2], data.y[::2], qid=QID[::2])
     with pytest.raises(ValueError, match="qid must be given"):
-        BALToR(ensemble).fit(X, data.y, qid=QID).predict(X)
+        BALToR(half).fit(X, data.y, qid=QID).predict(X)
     free = RankerEnsemble(Ridge(), grades=GaussianNB(), context=False)
     ranker = BALToR(free, random_state=0).fit(X, data.y, qid=QID)
     assert ranker.predict(X[:2]).shape == (2,)

@@ -1,19 +1,24 @@
-"""The first tree of a fitted model tells whether rows trained it."""
+"""A fitted model tells whether rows trained it."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from scorers.boosters import NAMELESS_WARNING, make_ranker, raw
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import (
     ExtraTreesRegressor,
     GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, SGDRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from skrank_abstain.datasets import make_ranking
@@ -30,14 +35,20 @@ def trained(library, data=X, **options):
     return fit_ranker(make_ranker(library, **options), data, Y, QUERIES)
 
 
+def told(model, data, y=Y, queries=QUERIES):
+    return trained_on(model, data, y, queries)
+
+
 @pytest.mark.parametrize("library", ["lightgbm", "catboost"])
 @pytest.mark.parametrize("hold", [np.asarray, pd.DataFrame, sparse.csr_matrix])
 def test_boosters_know_their_rows_in_any_order(library, hold):
     model = trained(library, hold(X))
     for each in (model, raw(model, library)):
-        assert trained_on(each, hold(X[ORDER]))
-        assert not trained_on(each, hold(X[ORDER] + 0.5))
-        assert not trained_on(each, hold(X[:-13]))
+        assert told(each, hold(X[ORDER]))
+        assert not told(each, hold(X[ORDER] + 0.5))
+        assert not told(
+            each, hold(X[:-13]), Y[:-13], group_queries(DAYS.qid[:-13], Y.size - 13)
+        )
 
 
 @pytest.mark.parametrize(
@@ -53,40 +64,88 @@ def test_boosters_know_their_rows_in_any_order(library, hold):
 )
 def test_trees_of_scikit_learn_do(model):
     model.fit(X, Y)
-    assert trained_on(model, X[ORDER])
-    assert not trained_on(model, X[::-1] * 1.5)
+    assert told(model, X[ORDER])
+    assert not told(model, X[::-1] * 1.5)
 
 
 def test_an_ensemble_asks_its_ranker():
     model = RankerEnsemble(make_ranker("lightgbm")).fit(X, Y, qid=DAYS.qid)
-    assert trained_on(model, X[ORDER])
+    assert told(model, X[ORDER])
+
+
+SEEN = {
+    "forest": RandomForestRegressor(3),
+    "forest of a classifier": RandomForestClassifier(3),
+    "histograms": HistGradientBoostingRegressor(max_iter=3),
+    "histograms of a classifier": HistGradientBoostingClassifier(max_iter=3),
+    "linear": Ridge(),
+    "in a pipeline": make_pipeline(StandardScaler(), LogisticRegression()),
+    "in a search": GridSearchCV(LogisticRegression(), {"C": [1, 2]}, cv=2),
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_models_know_what_trained_them(name):
+    y = (Y > 1).astype(int) if is_classifier(SEEN[name]) else Y
+    model = clone(SEEN[name]).fit(X, y)
+    assert told(model, X, y)
+    assert not told(model, X[::-1], y)
+    assert not told(model, X, y[ORDER]) or hasattr(model, "apply")
+
+
+@pytest.mark.parametrize("options", [{}, {"subsample": 0.5}, {"base_score": 0.5}])
+def test_a_ranker_of_xgboost_knows_its_queries(options):
+    XGBRanker = pytest.importorskip("xgboost").XGBRanker
+    model = XGBRanker(n_estimators=3, **options).fit(X, Y, qid=DAYS.qid)
+    assert told(model, X)
+    assert not told(model, X, Y[::-1])
+    stopped = XGBRanker(n_estimators=9, early_stopping_rounds=2)
+    stopped.fit(X, Y, qid=DAYS.qid, eval_set=[(X, Y)], eval_qid=[DAYS.qid], verbose=0)
+    assert told(stopped, X)
+
+
+def test_boosters_of_grades_and_classes_do():
+    xgboost, lightgbm = map(pytest.importorskip, ("xgboost", "lightgbm"))
+    for kind, few in (
+        (xgboost.XGBRegressor, {"reg_lambda": 0.5}),
+        (xgboost.XGBClassifier, {}),
+        (lightgbm.LGBMClassifier, {"subsample": 0.5, "subsample_freq": 1}),
+    ):
+        y = Y > 1 if "Classifier" in kind.__name__ else Y
+        model = kind(n_estimators=3, verbosity=0, **few).fit(X, y.astype(int))
+        assert told(model, X, y.astype(int))
+        assert not told(model, X[::-1] * 1.5, y.astype(int))
+    constant = xgboost.XGBRegressor(n_estimators=3, min_child_weight=1e9).fit(X, Y)
+    assert not told(constant, X)
 
 
 @pytest.mark.parametrize(
     "model",
     [
-        Ridge(),
-        RandomForestRegressor(3, random_state=0),  # draws its rows
+        GradientBoostingRegressor(n_estimators=3, subsample=0.5),
         DecisionTreeRegressor(max_depth=1),  # two leaves may be as full by chance
+        SVR(),
+        SGDRegressor(),  # another run ends elsewhere
     ],
 )
 def test_the_others_say_nothing(model):
-    assert not trained_on(model.fit(X, Y), X)
+    assert not told(model.fit(X, Y), X)
 
 
-def test_xgboost_says_nothing():
-    assert not trained_on(trained("xgboost"), X)
+def test_raw_xgboost_says_nothing():
+    assert not told(raw(trained("xgboost"), "xgboost"), X)
 
 
 @pytest.mark.parametrize("options", [{}, {"subsample": 0.5, "subsample_freq": 1}])
 def test_new_rows_raise_no_alarm(options):
     model = trained("lightgbm", num_leaves=5, min_child_samples=5, **options)
-    assert trained_on(model, X) is not bool(options)
+    assert told(model, X)
     # Of as many items, and of half as many, from the same source.
+    half = group_queries(DAYS.qid[:260], 260)
     for seed in range(200):
         new = make_ranking(40, n_items=13, random_state=1000 + seed).data
-        assert not trained_on(model, new)
-        assert not trained_on(model, new[:260])
+        assert not told(model, new)
+        assert not told(model, new[:260], Y[:260], half)
 
 
 def test_few_rows_have_small_trees():
@@ -94,9 +153,8 @@ def test_few_rows_have_small_trees():
     few = make_ranking(12, n_items=8, random_state=0)
     model = make_ranker("lightgbm", num_leaves=31, min_child_samples=20)
     model.fit(few.data, few.target, group=np.full(12, 8))
-    assert trained_on(model, few.data[::-1])
-    alarms = [
-        trained_on(model, make_ranking(12, n_items=8, random_state=seed).data)
-        for seed in range(1, 301)
-    ]
+    assert told(model, few.data[::-1], few.target, group_queries(few.qid, 96))
+    queries = group_queries(few.qid, 96)
+    new = (make_ranking(12, n_items=8, random_state=seed) for seed in range(1, 301))
+    alarms = [told(model, each.data, each.target, queries) for each in new]
     assert sum(alarms) <= 6  # at most one in a hundred, and two standard errors

@@ -73,7 +73,7 @@ def test_an_unfitted_ranker_is_trained_on_other_queries(size, n_queries, train):
 
 
 def test_a_fitted_ranker_is_only_calibrated(train):
-    model = Ridge().fit(train.data, train.target)
+    model = Ridge().fit(train.data[::2], train.target[::2])
     before = model.coef_.copy()
     ranker = BALToR(model).fit(train.data, train.target, qid=train.qid)
     assert ranker.prefit_
@@ -99,7 +99,8 @@ def test_prefit_true_insists():
 
 
 def test_a_clone_keeps_a_fitted_ranker_fitted(train):
-    model = make_pipeline(StandardScaler(), Ridge()).fit(train.data, train.target)
+    model = make_pipeline(StandardScaler(), Ridge())
+    model.fit(train.data[::2], train.target[::2])
     copy = clone(BALToR(model, coverage=0.5))
     assert isinstance(copy.estimator, FrozenEstimator)
     assert copy.coverage == 0.5
@@ -109,7 +110,7 @@ def test_a_clone_keeps_a_fitted_ranker_fitted(train):
 
 
 def test_setting_parameters_of_a_fitted_ranker_is_an_error(train):
-    model = Ridge().fit(train.data, train.target)
+    model = Ridge().fit(train.data[::2], train.target[::2])
     with pytest.raises(ValueError, match=r"prefit=False"):
         BALToR(model).set_params(estimator__alpha=2.0)
     assert model.alpha == 1.0

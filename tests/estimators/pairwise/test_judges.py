@@ -42,9 +42,10 @@ class Judge:
 @pytest.mark.parametrize("spelled", ["left", 1])
 def test_a_judge_of_any_spelling_is_right_alike(two, kinds, spelled):
     X, y = two
-    judge = LogisticRegression().fit(X, np.array(kinds)[(y > 0).astype(int)])
+    known = np.array(kinds)[(y > 0).astype(int)]
+    judge = LogisticRegression().fit(X[:-60], known[:-60])
     truth = np.where(y > 0, spelled, "right" if spelled == "left" else 0)
-    alone = np.mean(judge.predict(X) == np.array(kinds)[(y > 0).astype(int)])
+    alone = np.mean(judge.predict(X) == known)
     model = PairwiseRankerClassifier(judge, coverage=1).fit(X, truth)
     assert model.score(X, truth) > max(0.75, alone - 0.02)
     assert np.mean(clone(model).fit(X, truth).predict(X) == truth) > 0.75
@@ -53,7 +54,7 @@ def test_a_judge_of_any_spelling_is_right_alike(two, kinds, spelled):
 def test_labels_name_the_classes_of_a_judge_too(two):
     X, y = two
     words = np.where(y > 0, "bad", "good")  # of the right one
-    judge = LogisticRegression().fit(X, words)
+    judge = LogisticRegression().fit(X[:-60], words[:-60])
     with pytest.raises(ValueError, match=r"classes_ of the estimator, Log.*'bad'"):
         PairwiseRankerClassifier(judge).fit(X, y)
     labels = {"good": "right", "bad": "left"}
@@ -66,7 +67,7 @@ def test_labels_name_the_classes_of_a_judge_too(two):
 def test_a_judge_of_three_classes(three):
     X, y = three
     for spelled in (["right", "tie", "left"], ["B", "draw", "A"], [-1, 0, 1]):
-        judge = LogisticRegression().fit(X, np.array(spelled)[y + 1])
+        judge = LogisticRegression().fit(X[::2], np.array(spelled)[y + 1][::2])
         model = PairwiseRankerClassifier(judge, coverage=1).fit(X, y)
         assert model.score(X, y) > 0.6
         proba = judge.predict_proba(X)[:, np.argsort(np.argsort(spelled))]
