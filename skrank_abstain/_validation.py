@@ -660,12 +660,14 @@ def encode_qid(
     values, written = _texts_as_objects(values), dict[str, Any]()
     for value in values if values.dtype == object else ():
         whole = isinstance(value, float) and value.is_integer()
-        other = written.setdefault(str(int(value) if whole else value).strip(), value)
+        text = str(int(value) if whole else value).strip()
+        # Ids may differ by case, as hashes do.
+        other = written.setdefault(text.casefold() if name == "groups" else text, value)
         if other is not value:
             raise ValueError(
                 f"{name} must write each value in one way, got {other!r} and "
-                f"{value!r}, which differ by their type or by spaces at their ends "
-                f"alone: pass [str(q).strip() for q in {name}]."
+                f"{value!r}, which differ by type, spaces at their ends or, in groups, "
+                f"case alone: pass [str(q).strip() for q in {name}], in one case."
             )
     return codes, values
 

@@ -127,11 +127,13 @@ VALUES = [
     (lambda: encode_qid(np.array(["2020", "NaT"], "M8[ns]"), 2),
      r"qid must not be missing, got None at row 1"),
     (lambda: encode_qid([1, "1", 2], 3),
-     r"qid must write each value in one way, got 1 and '1', .* by their type or"),
+     r"qid must write each value in one way, got 1 and '1', .* by type, spaces"),
     (lambda: encode_qid([1.0, "2", "1"], 3), r"qid must write .*, got 1\.0 and '1'"),
     (lambda: encode_qid(np.array(["q1 ", "q2", "q1"]), 3),
-     r"got 'q1 ' and 'q1', .* spaces at their ends alone: pass \[str\(q\)\.strip\(\)"),
+     r"got 'q1 ' and 'q1', .* spaces at their ends or, .* pass \[str\(q\)\.strip\(\)"),
     (lambda: encode_qid(["Bo", "\tBo"], 2, name="item_id"), "item_id must write each"),
+    (lambda: encode_qid(["F", "m", "f"], 3, name="groups"),
+     r"groups must write .*, got 'F' and 'f', .* case alone"),
 ]
 TYPES = [
     (lambda: check_fraction("0.5", "c"), r"c must be a real number in \(0"),

@@ -471,7 +471,7 @@ def save_trec(
     starts = 1 + np.flatnonzero(ranking.qid[1:] != ranking.qid[:-1])
     parts = [_falling(part) for part in np.split(ranking.score, starts)]
     columns = {"qid": ranking.qid, "item_id": ranking.item_id, "tag": np.array([tag])}
-    texts = {name: [*map(str, column.tolist())] for name, column in columns.items()}
+    texts = {name: [*map(_as_id, column.tolist())] for name, column in columns.items()}
     for name, column in texts.items():
         wrong = [text for text in column if text.split() != [text] or text == "None"]
         if wrong:
@@ -485,6 +485,12 @@ def save_trec(
         for place, (query, name, score) in zip(ranking.place, fields, strict=True)
     )
     write_file(path, "".join(lines))
+
+
+def _as_id(value: Any) -> str:
+    """Return an identifier as text: 18219 for 18219.0, which gaps make in a frame."""
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if whole else value)
 
 
 def _falling(scores: FloatArray) -> FloatArray:

@@ -1052,8 +1052,7 @@ feature_names_in_
         items, scores = _bases.score_new_items(self, X, qid, needs_qid=needs_qid)
         limit = self._fitted_rule.largest_query
         selection.check_largest_query(int(items.queries.sizes.max(initial=0)), limit)
-        values = self.tie_model_.checked_transform(scores, items.queries, items.X)
-        self._calibration.warn_of_far(values)
+        values = self.tie_model_.new_values(scores, items.queries, items.X)
         novel = None if self._novelty is None else self._novelty.is_novel(items.X)
         keys = self._keys_of_draws(intake.hash_rows, items.X)
         group = self._calibration.codes_of_groups(items.group)

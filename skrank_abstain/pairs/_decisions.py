@@ -73,7 +73,8 @@ def find_pair(names: Any, query: Any, left: Any, right: Any) -> tuple[int, int]:
         raise ValueError(
             "left and right must name two items that one query has, got "
             f"{shown(left)} and {shown(right)}, in rows {found[0]} and {found[1]}: "
-            "pass rows, or names together with item_id= and, of several queries, qid=."
+            "pass rows without item_id=, or names together with item_id= and, of "
+            "several queries, qid=; of names in several queries X of one of them."
         )
     one, other = pairs[0]
     return one, other

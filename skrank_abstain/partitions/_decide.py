@@ -263,6 +263,11 @@ def _frame(
 ) -> Any:
     """Return what a task makes of each partition, as a frame of the same engine."""
     rows, small, columns = _opened(ranker, frame, qid, item_id=item_id)
+    if item_id is None and rows.n_frames > 1:
+        raise ValueError(
+            f"item_id must name a column of items, as files make {rows.n_frames} "
+            "frames and the positions of rows begin anew in each, got None."
+        )
     args = small, qid, item_id, columns
     # Lazy frames need their columns now: deciding one row gives them.
     found = rows.map(_look, task, *args)

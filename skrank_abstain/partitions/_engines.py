@@ -62,6 +62,9 @@ class Partitions(ABC):
     its result can be pickled.
     """
 
+    #: Into how many frames files are cut; of other engines the user knows.
+    n_frames = 1
+
     def map(
         self, task: Callable[..., Any], *args: Any, own: list[Any] | None = None
     ) -> list[Any]:
@@ -261,6 +264,7 @@ class ParquetPartitions(ListPartitions):
             raise ValueError("qid must name the column to cut files by, got None.")
         self._files = ParquetFiles(source, qid, columns)
         self._sizes = _sizes(_starts_of_queries(self._files, qid))
+        self.n_frames = len(self._sizes)
 
     def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Iterator[Any]:
         """Yield the frames ``task(partition, *args)``."""

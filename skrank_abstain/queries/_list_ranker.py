@@ -279,7 +279,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
     def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> Scores:
         """Return new items with their values."""
         rows, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
-        values = self.tie_model_.checked_transform(scores, rows.queries, rows.X)
+        values = self.tie_model_.new_values(scores, rows.queries, rows.X)
         return Scores(scores, rows.queries, values, X=rows.X)
 
     def _labelled(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Scores:

@@ -497,6 +497,7 @@ def _follow_pair_ids(
     pairs = pairs_by_id(
         {q: own for q, own in items.items() if q in lost or lost - items.keys()}
     )
+    known = set().union(*items.values())
     wrong = []
     for k in ours:
         left, right = rows[:, k].tolist()
@@ -513,7 +514,9 @@ def _follow_pair_ids(
             turned = left == found[1] or right == found[0]
             turned |= left == right and written == names[::-1]
             rows[:, k] = found[::-1] if turned else found
-            if not {left, right} <= {-1, *found}:
+            # No spreadsheet makes the name of another item, of whatever query.
+            ours_too = known.intersection(side[k] for side in sides)
+            if not ours_too <= {of_row[row][1] for row in found}:
                 wrong.append(k)
     if wrong and not check:
         today = pairs_by_id(items)

@@ -104,6 +104,7 @@ class Booster(ABC):
     default_name: ClassVar[str] = "{}"
     formats: ClassVar[str] = ""
     reads_polars: ClassVar[bool] = True
+    reads_text: ClassVar[bool] = False
     first: ClassVar[dict[str, Any]] = {}
 
     @abstractmethod
@@ -265,6 +266,10 @@ def align_columns(X: Any, booster: Booster, features: Features) -> Any:
         If columns are missing, unexpected, or of a type that the model would misread.
     """
     X = readable(X, booster)
+    # One item whose value is null: a column without a number, in a request.
+    if not booster.reads_text and (texts := columns_of_type(X, "object")):
+        blank = [name for name in texts if np.all(X[name].isna())]
+        X = X.astype(dict.fromkeys(blank, np.float64))
     if not features.knows_categories and (bad := columns_of_type(X, "categ", "enum")):
         raise ValueError(
             f"X must hold codes, as the {booster.title} model was trained on codes "
@@ -516,6 +521,7 @@ class _CatBoost(Booster):
     # Unexpected columns of a polars frame end the process: texts that it does not know
     # as categories, floats that it does.
     reads_polars = False
+    reads_text = True
 
     def is_raw(self, model: Any) -> bool:
         return not hasattr(model, "score")  # the raw class has get_params, too

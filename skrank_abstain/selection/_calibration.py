@@ -392,23 +392,6 @@ class Calibration(Value):
         cell: Any = tuple(sorted(map(names.index, groups)))
         return _engine.tally_of(engine, cell, items, [region.at(cell)]).totals(qid)
 
-    @cached_property
-    def _ends(self) -> tuple[float, float]:
-        """The least and the largest value of the items."""
-        return float(self.items.value.min()), float(self.items.value.max())
-
-    def warn_of_far(self, values: FloatArray) -> None:
-        """Warn where most values lie far from all that calibrated a model of grades."""
-        low, high = self._ends
-        # Ends of a new query may lie beyond: half of the range on either side.
-        far = np.abs(values - (low + high) / 2) > high - low
-        if self.is_graded and high > low and 2 * far.sum() > max(far.size, 2):
-            warn_user(
-                f"{far.sum()} of {far.size} scores lie far from those of calibration, "
-                f"{low:.4g} to {high:.4g}: its ends stand for them, and orders among "
-                "them say little. Has the scale changed? Then fit again."
-            )
-
     @property
     def is_graded(self) -> bool:
         """Whether the tie model knows the grades of items, as a review needs."""

@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import check_positive_int, check_scores
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import Scores
+from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.tie_models._tie_model import EQUAL, BinModel, warn_of_disagreement
 
 #: Bins that the values are divided into; more make no measurable difference.
@@ -167,6 +167,20 @@ class GradedRelevance(BinModel):
                 np.divide(tied, every, out=self.tied_shares_, where=every > 0)
         self.node_weights_ = shift_nodes()[1].copy()
         self.table_ = self._made_table(items.n_pairs)
+
+    def new_values(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
+        values = super().new_values(scores, queries, X)
+        low, high = self._centres[[0, -1]]
+        # Ends of a new query may lie beyond: half of the range on either side. Halved,
+        # so that no sum overflows.
+        far = np.abs(values / 2 - low / 4 - high / 4) > high / 2 - low / 2
+        if high > low and 2 * far.sum() > max(far.size, 2):
+            warn_user(
+                f"{far.sum()} of {far.size} scores lie far from those of calibration, "
+                f"{low:.4g} to {high:.4g}: its ends stand for them, and orders among "
+                "them say little. Has the scale changed? Then fit again."
+            )
+        return values
 
     def grade_proba(self, values: ArrayLike) -> FloatArray:
         """Return P(grade | node) of items, which are independent given the node.

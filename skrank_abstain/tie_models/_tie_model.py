@@ -146,6 +146,10 @@ class TieModel(Saved, BaseEstimator, ABC):
         name = f"what {type(self).__name__}.transform returns"
         return check_numbers(self.transform(scores, queries, X), name, scores.size)
 
+    def new_values(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
+        """Call ``transform`` for new items; a model may warn of strange ones."""
+        return self.checked_transform(scores, queries, X)
+
     def proba(self, left_scores: ArrayLike, right_scores: ArrayLike) -> FloatArray:
         """Return the probabilities of the labels -1, 0, +1.
 

@@ -241,6 +241,16 @@ def test_a_run_keeps_the_order_of_ties(tmp_path, scale):
     assert order_of_trec_eval(load_trec(tmp_path / "a.run")) == expected
 
 
+def test_numbers_that_a_frame_held_as_floats_are_those_of_the_judgements(tmp_path):
+    scores, names = [2.0, 1.0], np.array([18219.0, 7.0])
+    save_trec(tmp_path / "a.run", scores, qid=np.full(2, 12.0), item_id=names)
+    found = load_trec(tmp_path / "a.run")
+    assert (found.qid.tolist(), found.item_id.tolist()) == (["12"] * 2, ["18219", "7"])
+    save_trec(tmp_path / "a.run", scores, qid="v2.0", item_id=[1.5, "3.0"])
+    found = load_trec(tmp_path / "a.run")
+    assert (found.qid[0], found.item_id.tolist()) == ("v2.0", ["1.5", "3.0"])
+
+
 def test_a_run_goes_by_the_places_of_a_ranking(tmp_path):
     data = make_ranking(n_queries=60, random_state=0)
     ranker = BALToR(Ridge(), random_state=0).fit(data.data, data.target, qid=data.qid)

@@ -3,8 +3,11 @@ import sys
 import numpy as np
 import pytest
 
-from skrank_abstain.partitions import _engines
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.partitions import _engines, ranking
 from skrank_abstain.partitions._engines import ParquetFiles, ParquetPartitions
+from skrank_abstain.scorers import ScoreColumn
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
@@ -405,3 +408,20 @@ def test_one_partition_of_many_rows_by_default(tmp_path):
 def test_the_column_of_the_queries_must_be_named(tmp_path):
     with pytest.raises(ValueError, match=r"qid must name .* got None"):
         ParquetPartitions(write_parts(tmp_path, "ab"), None)
+
+
+def test_rows_of_a_file_that_is_cut_need_names(tmp_path, monkeypatch):
+    monkeypatch.setattr(_engines, "ROWS", 4)
+    data = make_ranking(20, n_items=4, random_state=0)
+    ranker = BALToR(ScoreColumn(), random_state=0)
+    scores = pd.DataFrame({"s": data.data[:, 0]})
+    ranker = ranker.fit(scores, data.target, qid=data.qid)
+    names = [f"document {row}" for row in range(data.qid.size)]
+    path = write(tmp_path / "a.parquet", s=data.data[:, 0], q=data.qid, d=names)
+    with pytest.raises(ValueError, match=r"item_id must name a column .* 20 frames"):
+        ranking(ranker, path, qid="q")
+    frames = ranking(ranker, path, qid="q", item_id="d")
+    assert pd.concat(frames)["item_id"].nunique() == 80
+    monkeypatch.undo()
+    (frame,) = ranking(ranker, path, qid="q")
+    assert {*frame["item_id"]} == {*range(80)}

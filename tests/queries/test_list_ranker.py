@@ -54,6 +54,15 @@ def test_routing_hands_on_the_queries_of_a_pipeline(past, routing, ranker, own, 
 
 
 @BOTH
+def test_scores_on_another_scale_are_noticed(model, past, new, ranker, own, method):
+    X, _, qid = new
+    fitted = ranker(model, **own, random_state=0).fit(**named(*past))
+    for change in (lambda x: 100 * x, lambda x: x + 1000):
+        with pytest.warns(UserWarning, match="scores lie far from those of calibrat"):
+            getattr(fitted, method)(change(X), qid=qid)
+
+
+@BOTH
 def test_a_verbose_fit_prints_one_line(model, past, capsys, ranker, own, method):
     fitted = ranker(model, **own, random_state=0, verbose=1).fit(**named(*past))
     line = f"[{ranker.__name__}] calibrated on {fitted.n_queries_} queries: threshold "

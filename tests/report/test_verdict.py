@@ -40,6 +40,7 @@ def drifted(noise):
     return NEW.data + random.normal(0, noise, NEW.data.shape)
 
 
+@pytest.mark.filterwarnings("ignore:.* lie far from those of calibration")
 @pytest.mark.parametrize(
     ("noise", "lies"), [(0, "below"), (1.2, "around"), (9, "above")]
 )

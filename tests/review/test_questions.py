@@ -725,6 +725,20 @@ def test_a_label_is_of_the_sides_as_they_stand_in_its_row(how, table, tmp_path):
     assert same(answered(tmp_path, turned), answered(tmp_path, table))
 
 
+def test_names_may_be_covered_for_who_must_not_see_them(table, tmp_path):
+    blind = changed(table, left_id=lambda _: "left", right_id=lambda _: "right")
+    assert same(answered(tmp_path, blind), answered(tmp_path, table))
+
+
+def test_an_id_is_not_that_of_items_of_another_query(table, tmp_path):
+    names = {row["qid"]: (row["left_id"], row["right_id"]) for row in table}
+    (first, _), (other, (left, right)) = [*names.items()][:2]
+    row = next(row for row in table if row["qid"] == first)
+    assert other != first
+    with pytest.raises(ValueError, match=r"pair_id .* or drop the column"):
+        answered(tmp_path, [row | {"left_id": left, "right_id": right}])
+
+
 def test_a_column_that_was_sorted_by_itself_is_refused(table, tmp_path):
     ids = sorted(row["pair_id"] for row in table)
     assert ids != [row["pair_id"] for row in table]

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scorers.boosters import RANKERS, make_ranker, raw
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
@@ -10,6 +11,8 @@ from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
+from skrank_abstain.pairs import group_queries
+from skrank_abstain.scorers import fit_ranker, score_items
 
 DATA = make_ranking(
     n_queries=40, n_items=6, n_features=3, n_informative=3, random_state=0
@@ -36,6 +39,19 @@ def test_other_errors_stay_as_they_are():
     )
     with pytest.raises(ValueError, match="NaN"):
         BALToR(make_pipeline(encode, Ridge())).fit(X, DATA.target, qid=DATA.qid)
+
+
+@pytest.mark.parametrize("library", RANKERS)
+def test_a_request_of_one_item_whose_value_is_null_is_answered(library):
+    queries = group_queries(DATA.qid, DATA.target.size)
+    model = fit_ranker(make_ranker(library), FRAME, DATA.target, queries)
+    item = FRAME.iloc[3].to_dict() | {"pulse": None}
+    expected = score_items(model, FRAME.iloc[[3]].assign(pulse=np.nan))
+    for each in (model, raw(model, library)):
+        found = score_items(each, pd.DataFrame([item]))
+        np.testing.assert_array_equal(found, expected)
+        with pytest.raises(Exception, match=r"pulse|fast|object|str"):
+            score_items(each, pd.DataFrame([item | {"pulse": "fast"}]))
 
 
 # --- the query ----------------------------------------------------------------------
