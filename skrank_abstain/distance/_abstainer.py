@@ -28,7 +28,7 @@ from skrank_abstain._validation import (
 from skrank_abstain.distance import _pairs
 from skrank_abstain.estimators import PairDecider, score_new_items
 from skrank_abstain.intake import take_labelled_rows, train_and_score
-from skrank_abstain.pairs import Scores, count_outcomes
+from skrank_abstain.pairs import NumberedPairs, Scores, count_outcomes
 from skrank_abstain.selection import DecisionArrays, RowPairs, Tally
 
 #: Largest number of pairs to choose gamma from.
@@ -118,7 +118,7 @@ class NearCurve:
         """
         # A sample of four million pairs puts a share off by 0.00025 (one standard
         # error) at most.
-        high, low = _pairs.NumberedPairs.every(items.offsets).sample(_MOST_PAIRS)
+        high, low = NumberedPairs.every(items.offsets).sample(_MOST_PAIRS)
         distance = _pairs.distances(X, items.rows[low], items.rows[high], norm)
         order = np.argsort(distance)
         distance = distance[order]
@@ -216,7 +216,7 @@ class NearDecision:
         items, region = scores.ascending, float(regions[0])
         X = self.X[items.rows]
         # The share of near pairs, estimated.
-        some = _pairs.NumberedPairs.every(items.offsets).sample(_SOME_PAIRS)
+        some = NumberedPairs.every(items.offsets).sample(_SOME_PAIRS)
         distance = _pairs.distances(X, *some, self.norm)
         near = (distance <= _pairs.farthest_near(region)).sum() / max(distance.size, 1)
         searched = (np.diff(items.offsets) >= _SEARCHED) & (near <= _NEAR_SHARE)
@@ -246,9 +246,9 @@ class NearDecision:
         """Yield blocks of positions of near pairs, low before high."""
         sizes = np.diff(offsets)
         positions = np.flatnonzero(np.repeat(~searched, sizes))
-        pairs = _pairs.NumberedPairs.every(np.append(0, np.cumsum(sizes[~searched])))
+        pairs = NumberedPairs.every(np.append(0, np.cumsum(sizes[~searched])))
         limit = _pairs.farthest_near(gamma)
-        for numbers in _pairs.in_blocks(pairs.n_pairs):
+        for numbers in pairs.in_blocks(pairs.n_pairs):
             high, low = (positions[side] for side in pairs.decode(numbers))
             near = _pairs.distances(X, low, high, self.norm) <= limit
             yield low[near], high[near]
