@@ -20,10 +20,10 @@ from skrank_abstain.report._shares import (
     ReportData,
     as_interval,
     as_number,
-    parts_of,
     row,
     sections_of_groups,
 )
+from skrank_abstain.selection import parts_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,7 +17,7 @@ from skrank_abstain.concentration import ratio_difference, ratio_interval
 from skrank_abstain.displays import one_line
 from skrank_abstain.intake import AboutRows
 from skrank_abstain.report._page import Section, Table
-from skrank_abstain.selection import Bound, Groups, PairTotals
+from skrank_abstain.selection import Bound, Groups, PairTotals, parts_of
 
 HEAD = ("quantity", "value", "95 % interval")
 #: What counts alike, in words.
@@ -294,33 +294,6 @@ def lie_to(limit: float, low: float, high: float) -> str:
 
 def shown(what: str, number: float) -> str:
     return f"{number:.3g}" if what == "selective risk" else f"{100 * number:.3g} %"
-
-
-def parts_of(
-    totals: PairTotals, what: str, weighting: str
-) -> tuple[FloatArray, FloatArray]:
-    """Return numerators and denominators of a quantity by query.
-
-    Parameters
-    ----------
-    totals : PairTotals
-    what : {"coverage", "discordance", "selective risk"}
-    weighting : {"pairs", "queries"}
-        What counts alike.
-
-    Returns
-    -------
-    part, whole : ndarray of shape (n_queries,), float64
-        NaN in queries without such pairs.
-    """
-    part, whole, every = {
-        "coverage": (totals.accepted, totals.pairs, totals.pairs),
-        "discordance": (totals.discordant, totals.unlike, totals.pairs - totals.tied),
-        "selective risk": (totals.loss, totals.accepted, totals.pairs),
-    }[what]
-    some = np.where(every > 0, every, np.nan)
-    size = some if weighting == "queries" else some / some
-    return part / size, whole / size
 
 
 def interval_of(
