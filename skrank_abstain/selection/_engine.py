@@ -314,7 +314,9 @@ class RiskEngine(ABC):
         here = scores.ascending
         rows: Any = here.rows
         if isinstance(region, CellRegion):
-            return self._ranks_of_cells(region, here)
+            orders = [np.empty((2, 0), np.int64), *self._orders(region, here)]
+            winner, loser = rows[np.concatenate(orders, axis=1)]
+            return bounds_of_orders(winner, loser, here.queries.codes[np.argsort(rows)])
         bounds = self._ranks(region, here.sound)
         if here.novel is None:
             return bounds
@@ -432,12 +434,6 @@ class RiskEngine(ABC):
             # One by one: the blocks of a query must not change the last bit.
             np.add.at(sums, entry, scores.weight_of(low, high, weight))
         return sums.reshape(-1, 2, 4)
-
-    def _ranks_of_cells(self, region: CellRegion, scores: Scores) -> IntArray:
-        orders = [np.empty((2, 0), np.int64), *self._orders(region, scores)]
-        winner, loser = scores.rows[np.concatenate(orders, axis=1)]
-        query = scores.queries.codes[np.argsort(scores.rows)]
-        return bounds_of_orders(winner, loser, query)
 
     def _graph_by_pair(self, region: Any, scores: Scores) -> csr_array:
         from skrank_abstain._kernels.closing import close_orders
