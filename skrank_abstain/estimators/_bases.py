@@ -23,7 +23,6 @@ from skrank_abstain._validation import check_columns, check_fraction, shown
 from skrank_abstain._warnings import ending_search, hearing, warn_of_excess, warn_user
 from skrank_abstain.estimators._novelty import NoveltyTest
 from skrank_abstain.pairs import Queries, Scores
-from skrank_abstain.report import RankerFacts
 
 #: `fit` warns where fewer queries set the threshold.
 _FEWEST_QUERIES = 10
@@ -530,25 +529,6 @@ class RuleThreshold(ModelWrapper):
         other._warned = [said for said in self._warned if said not in self._doubts]
         other._set_threshold(rule)
         return other
-
-    def _facts(self) -> RankerFacts:
-        """Return what a report says about the ranker."""
-        return RankerFacts(
-            type(self).__name__,
-            self.estimator_,
-            self.prefit_,
-            self._calibration,
-            self._region,
-            self._fitted_rule,
-            self._answers_ties,
-            self._novelty,
-            n_folds=self.n_folds_,
-            note=self._origin,
-            id_=self.id_,
-            doubts=[*dict.fromkeys([*self._warned, *self._doubts])],
-            random_state=self.random_state,
-            bounds=[*dict.fromkeys(f"{bound:g}" for bound in self._bounds)],
-        )
 
     @property
     def coverage_interval_(self) -> FloatArray:

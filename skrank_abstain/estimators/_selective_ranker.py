@@ -902,8 +902,9 @@ feature_names_in_
         rows = intake.describe_rows(self, hashes, queries, relevance)
         kinds = intake.groups_of_queries(groups, queries, vary=True)
         ends = section_of_ends(features, items, relevance)
-        data = ReportData(self._facts(), items, y is not None, rows, kinds, ends=ends)
-        return write_report(data)
+        return write_report(
+            ReportData(self, items, y is not None, rows, kinds, ends=ends)
+        )
 
     def risk_profile(
         self, X: Any, y: ArrayLike, *, qid: Any = None
