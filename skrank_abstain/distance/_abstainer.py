@@ -234,7 +234,9 @@ class NearDecision:
         near_cells = np.zeros(every.shape)
         for low, high in self._near_pairs(X, items.offsets, searched, region):
             mass = items.weight_of(low, high, weight)
-            np.add.at(near_cells.reshape(-1), _cells(items, low, high), mass)
+            equal = 1 * (items.value[low] == items.value[high])
+            cell = items.query_of(low), equal, _outcome(items, low, high)
+            np.add.at(near_cells, cell, mass)
         # Weighted sums differ in the last digits, so differences may be just below 0.
         counts = np.concatenate([near_cells, np.maximum(every - near_cells, 0)], axis=1)
         accepted = np.array([[0.0, 0.0, 1.0, 1.0]])
@@ -255,12 +257,6 @@ class NearDecision:
         for query in np.flatnonzero(searched).tolist():
             start, stop = int(offsets[query]), int(offsets[query + 1])
             yield from near_pairs(X, start, stop, gamma, self.norm)
-
-
-def _cells(items: Scores, low: IntArray, high: IntArray) -> IntArray:
-    """Return the cell of each pair of positions in sums (n_queries, 2, 4), ravelled."""
-    equal = items.value[low] == items.value[high]
-    return (items.query_of(low) * 2 + equal) * 4 + _outcome(items, low, high)
 
 
 def _outcome(items: Scores, low: IntArray, high: IntArray) -> IntArray:
@@ -575,12 +571,7 @@ class DistanceAbstainer(PairDecider):
         self._learn(data.rest)
         self._id_of_fit = identify(self.estimator_, self.scaler_, self._norm)
         self._set_threshold()
-        if self.verbose:
-            print(  # noqa: T201
-                f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
-                f"{self.n_queries_} queries: gamma {self.gamma_:.6g}, coverage "
-                f"{self.coverage_:.4f}"
-            )
+        self._tell(f"gamma {self.gamma_:.6g}")
         return self
 
     def _learn(self, data: Scores) -> None:

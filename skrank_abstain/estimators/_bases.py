@@ -140,6 +140,14 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         self._fitted_qid_col = self.qid_col
         self._fit_rows = data.repeats
 
+    def _tell(self: Any, threshold: str) -> None:
+        """Print what was calibrated, if ``verbose``."""
+        if self.verbose:
+            print(  # noqa: T201
+                f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
+                f"{self.n_queries_} queries: {threshold}, coverage {self.coverage_:.4f}"
+            )
+
     def _keep_model(self, trained: intake.Trained) -> None:
         self.estimator_ = model = trained.model
         self.prefit_: bool = trained.prefit
@@ -343,16 +351,10 @@ class RuleThreshold(ModelWrapper):
                 "and are accepted together. Use scores that differ, or "
                 "boundary='randomize', which accepts some of them at random."
             )
-            reached, n_pairs = self.coverage_, self.n_pairs_
-            warn_of_excess("pairs", reached, rule.coverage, n_pairs, why)
+            warn_of_excess("pairs", self.coverage_, rule.coverage, self.n_pairs_, why)
         self._calibration.warn_of_coin(self._region)
         self._warn_of_few(rule)
-        if self.verbose:
-            print(  # noqa: T201
-                f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
-                f"{self.n_queries_} queries: threshold {self.threshold_:.6g}, coverage "
-                f"{self.coverage_:.4f}"
-            )
+        self._tell(f"threshold {self.threshold_:.6g}")
 
     def _given(self: Any) -> str:
         """Return what identifies the parameters beside the rule."""

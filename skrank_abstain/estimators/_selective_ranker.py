@@ -902,9 +902,8 @@ feature_names_in_
         rows = intake.describe_rows(self, hashes, queries, relevance)
         kinds = intake.groups_of_queries(groups, queries, vary=True)
         ends = section_of_ends(features, items, relevance)
-        return write_report(
-            ReportData(self, items, y is not None, rows, kinds, ends=ends)
-        )
+        data = ReportData(self, items, y is not None, rows, kinds, ends=ends)
+        return write_report(data)
 
     def risk_profile(
         self, X: Any, y: ArrayLike, *, qid: Any = None
