@@ -28,7 +28,7 @@ from skrank_abstain._validation import (
 from skrank_abstain.distance import _pairs
 from skrank_abstain.estimators import PairDecider, score_new_items
 from skrank_abstain.intake import take_labelled_rows, train_and_score
-from skrank_abstain.pairs import Scores, count_outcomes
+from skrank_abstain.pairs import NumberedPairs, Scores, count_outcomes
 from skrank_abstain.selection import DecisionArrays, RowPairs, Tally
 
 #: Largest number of pairs to choose gamma from.
@@ -118,7 +118,7 @@ class NearCurve:
         """
         # A sample of four million pairs puts a share off by 0.00025 (one standard
         # error) at most.
-        high, low = _pairs.NumberedPairs.every(items.offsets).sample(_MOST_PAIRS)
+        high, low = NumberedPairs.every(items.offsets).sample(_MOST_PAIRS)
         distance = _pairs.distances(X, items.rows[low], items.rows[high], norm)
         order = np.argsort(distance)
         distance = distance[order]
@@ -216,7 +216,7 @@ class NearDecision:
         items, region = scores.ascending, float(regions[0])
         X = self.X[items.rows]
         # The share of near pairs, estimated.
-        some = _pairs.NumberedPairs.every(items.offsets).sample(_SOME_PAIRS)
+        some = NumberedPairs.every(items.offsets).sample(_SOME_PAIRS)
         distance = _pairs.distances(X, *some, self.norm)
         near = (distance <= _pairs.farthest_near(region)).sum() / max(distance.size, 1)
         searched = (np.diff(items.offsets) >= _SEARCHED) & (near <= _NEAR_SHARE)
@@ -234,7 +234,9 @@ class NearDecision:
         near_cells = np.zeros(every.shape)
         for low, high in self._near_pairs(X, items.offsets, searched, region):
             mass = items.weight_of(low, high, weight)
-            np.add.at(near_cells.reshape(-1), _cells(items, low, high), mass)
+            equal = 1 * (items.value[low] == items.value[high])
+            cell = items.query_of(low), equal, _outcome(items, low, high)
+            np.add.at(near_cells, cell, mass)
         # Weighted sums differ in the last digits, so differences may be just below 0.
         counts = np.concatenate([near_cells, np.maximum(every - near_cells, 0)], axis=1)
         accepted = np.array([[0.0, 0.0, 1.0, 1.0]])
@@ -246,21 +248,15 @@ class NearDecision:
         """Yield blocks of positions of near pairs, low before high."""
         sizes = np.diff(offsets)
         positions = np.flatnonzero(np.repeat(~searched, sizes))
-        pairs = _pairs.NumberedPairs.every(np.append(0, np.cumsum(sizes[~searched])))
+        pairs = NumberedPairs.every(np.append(0, np.cumsum(sizes[~searched])))
         limit = _pairs.farthest_near(gamma)
-        for numbers in _pairs.in_blocks(pairs.n_pairs):
+        for numbers in pairs.in_blocks(pairs.n_pairs):
             high, low = (positions[side] for side in pairs.decode(numbers))
             near = _pairs.distances(X, low, high, self.norm) <= limit
             yield low[near], high[near]
         for query in np.flatnonzero(searched).tolist():
             start, stop = int(offsets[query]), int(offsets[query + 1])
             yield from near_pairs(X, start, stop, gamma, self.norm)
-
-
-def _cells(items: Scores, low: IntArray, high: IntArray) -> IntArray:
-    """Return the cell of each pair of positions in sums (n_queries, 2, 4), ravelled."""
-    equal = items.value[low] == items.value[high]
-    return (items.query_of(low) * 2 + equal) * 4 + _outcome(items, low, high)
 
 
 def _outcome(items: Scores, low: IntArray, high: IntArray) -> IntArray:
@@ -575,12 +571,7 @@ class DistanceAbstainer(PairDecider):
         self._learn(data.rest)
         self._id_of_fit = identify(self.estimator_, self.scaler_, self._norm)
         self._set_threshold()
-        if self.verbose:
-            print(  # noqa: T201
-                f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
-                f"{self.n_queries_} queries: gamma {self.gamma_:.6g}, coverage "
-                f"{self.coverage_:.4f}"
-            )
+        self._tell(f"gamma {self.gamma_:.6g}")
         return self
 
     def _learn(self, data: Scores) -> None:

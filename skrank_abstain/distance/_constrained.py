@@ -26,9 +26,9 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import ending_search
 from skrank_abstain.distance._losses import MarginLoss, check_surrogate
-from skrank_abstain.distance._pairs import NumberedPairs, labelled_pairs
+from skrank_abstain.distance._pairs import labelled_pairs
 from skrank_abstain.metrics import undefined
-from skrank_abstain.pairs import Scores, count_outcomes, group_queries
+from skrank_abstain.pairs import NumberedPairs, Scores, count_outcomes, group_queries
 
 #: The q of the l_q ball of weights, by the p of the l_p norm of items: 1/p + 1/q = 1.
 DUAL = {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}

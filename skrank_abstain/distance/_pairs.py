@@ -1,14 +1,13 @@
-"""Pairs of items of one query: numbers in place of a list, blocks, and distances."""
+"""Pairs of items of one query that losses are about, and distances."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length
 
-from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
+from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
     check_choice,
     check_fraction,
@@ -19,102 +18,10 @@ from skrank_abstain._validation import (
     refuse_values,
     shown,
 )
-from skrank_abstain.pairs import Queries, check_pairs, group_queries
+from skrank_abstain.pairs import NumberedPairs, Queries, check_pairs, group_queries
 from skrank_abstain.pairs import pair_labels as labels_of
 
-
-@dataclass(frozen=True)
-class NumberedPairs:
-    """Pairs of a better and a worse item, numbered from 0; none is stored.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_items,), int64
-        Rows of X.
-    first : ndarray of shape (n_items,), int64
-        First of the positions in ``rows`` whose items are worse than that at a
-        position.
-    ends : ndarray of shape (n_items,), int64
-        Number of pairs up to each position.
-    """
-
-    rows: IntArray
-    first: IntArray
-    ends: IntArray
-
-    @classmethod
-    def of(cls, y: FloatArray, queries: Queries) -> Self:
-        """Sort items, O(n log n).
-
-        Raises
-        ------
-        ValueError
-            If there is no pair.
-        """
-        # Within a query relevance ascends: the items worse than an item are those
-        # before its grade, a range, so pairs have numbers and need no list.
-        rows = np.lexsort((y, queries.codes))
-        code, grade = queries.codes[rows], y[rows]
-        new_query = np.diff(code, prepend=-1) != 0
-        new_grade = new_query | (np.diff(grade, prepend=np.nan) != 0)
-        first = _start_of_run(new_query)
-        pairs = cls(rows, first, np.cumsum(_start_of_run(new_grade) - first))
-        if pairs.n_pairs == 0:
-            raise ValueError(
-                "y must have different relevance for two items of one query, got no "
-                f"such pair (n_samples={y.size}, {queries.n_queries} queries)."
-            )
-        return pairs
-
-    @classmethod
-    def given(cls, better: IntArray, worse: IntArray) -> Self:
-        """Take pairs of rows; they may repeat and contradict each other."""
-        rows = np.stack([worse, better], axis=1).ravel()
-        return replace(cls.every(np.arange(0, rows.size + 1, 2)), rows=rows)
-
-    @classmethod
-    def every(cls, offsets: IntArray) -> Self:
-        """Take all pairs of positions, a later one as the better of an earlier one."""
-        first = np.repeat(offsets[:-1], np.diff(offsets))
-        position = np.arange(first.size)
-        return cls(position, first, np.cumsum(position - first))
-
-    @property
-    def n_pairs(self) -> int:
-        """Number of pairs."""
-        return int(self.ends[-1]) if self.ends.size else 0
-
-    def decode(self, number: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the rows of the better and the worse item, O(log n) for each pair."""
-        better = np.searchsorted(self.ends, number, side="right")
-        below = number - np.where(better > 0, self.ends[better - 1], 0)
-        return self.rows[better], self.rows[self.first[better] + below]
-
-    def spread(self, size: int, draws: FloatArray | float) -> IntArray:
-        """Return one number from each of ``size`` stretches of equal length.
-
-        The draws are from [0, 1), one for each stretch.
-        """
-        # Stratified: no stretch of pairs goes unseen, at the cost of independence.
-        width = self.n_pairs / max(size, 1)
-        numbers = ((np.arange(size) + draws) * width).astype(np.int64)
-        return np.minimum(numbers, self.n_pairs - 1)
-
-    def sample(self, size: int) -> tuple[IntArray, IntArray]:
-        """Return pairs that stand for all, the same each time; all, if so few."""
-        size = min(size, self.n_pairs)
-        # At random within its stretch, so as not to follow a pattern in the rows.
-        draws = np.random.RandomState(0).random_sample(size)
-        return self.decode(self.spread(size, draws))
-
-
-def _start_of_run(starts_here: BoolArray) -> IntArray:
-    """Return for each position where the run that it belongs to begins."""
-    return np.maximum.accumulate(np.where(starts_here, np.arange(starts_here.size), 0))
-
-
-#: Pairs held at a time, and pairs whose features are compared at a time.
-_PAIRS = 1 << 18
+#: Pairs whose features are compared at a time.
 _CACHED = 1 << 14
 #: Distances that exceed gamma by no more than rounding count as equal to it.
 _ROUNDING = 8 * np.finfo(np.float64).eps
@@ -155,7 +62,7 @@ class LossPairs(NamedTuple):
         """Yield rows and labels of the pairs that are decided: left, right, label."""
         pairs = NumberedPairs.every(self.queries.offsets)
         n_pairs = pairs.n_pairs if self.chosen is None else self.n_pairs
-        for numbers in in_blocks(n_pairs):
+        for numbers in pairs.in_blocks(n_pairs):
             if self.chosen is None:
                 right, left = (self.queries.order[i] for i in pairs.decode(numbers))
                 label = labels_of(self.relevance, left, right)
@@ -169,12 +76,6 @@ class LossPairs(NamedTuple):
             # Both orders of a pair have the same distance, which is computed once.
             if self.chosen is None:
                 yield right, left, -label
-
-
-def in_blocks(n_pairs: int) -> Iterator[IntArray]:
-    """Yield the numbers of pairs, so many at a time that memory is bounded."""
-    for start in range(0, n_pairs, _PAIRS):
-        yield np.arange(start, min(start + _PAIRS, n_pairs))
 
 
 def take_pairs(

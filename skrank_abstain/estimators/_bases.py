@@ -23,7 +23,6 @@ from skrank_abstain._validation import check_columns, check_fraction, shown
 from skrank_abstain._warnings import ending_search, hearing, warn_of_excess, warn_user
 from skrank_abstain.estimators._novelty import NoveltyTest
 from skrank_abstain.pairs import Queries, Scores
-from skrank_abstain.report import RankerFacts
 
 #: `fit` warns where fewer queries set the threshold.
 _FEWEST_QUERIES = 10
@@ -140,6 +139,14 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         self._largest_query = data.largest_query
         self._fitted_qid_col = self.qid_col
         self._fit_rows = data.repeats
+
+    def _tell(self: Any, threshold: str) -> None:
+        """Print what was calibrated, if ``verbose``."""
+        if self.verbose:
+            print(  # noqa: T201
+                f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
+                f"{self.n_queries_} queries: {threshold}, coverage {self.coverage_:.4f}"
+            )
 
     def _keep_model(self, trained: intake.Trained) -> None:
         self.estimator_ = model = trained.model
@@ -344,16 +351,10 @@ class RuleThreshold(ModelWrapper):
                 "and are accepted together. Use scores that differ, or "
                 "boundary='randomize', which accepts some of them at random."
             )
-            reached, n_pairs = self.coverage_, self.n_pairs_
-            warn_of_excess("pairs", reached, rule.coverage, n_pairs, why)
+            warn_of_excess("pairs", self.coverage_, rule.coverage, self.n_pairs_, why)
         self._calibration.warn_of_coin(self._region)
         self._warn_of_few(rule)
-        if self.verbose:
-            print(  # noqa: T201
-                f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
-                f"{self.n_queries_} queries: threshold {self.threshold_:.6g}, coverage "
-                f"{self.coverage_:.4f}"
-            )
+        self._tell(f"threshold {self.threshold_:.6g}")
 
     def _given(self: Any) -> str:
         """Return what identifies the parameters beside the rule."""
@@ -530,25 +531,6 @@ class RuleThreshold(ModelWrapper):
         other._warned = [said for said in self._warned if said not in self._doubts]
         other._set_threshold(rule)
         return other
-
-    def _facts(self) -> RankerFacts:
-        """Return what a report says about the ranker."""
-        return RankerFacts(
-            type(self).__name__,
-            self.estimator_,
-            self.prefit_,
-            self._calibration,
-            self._region,
-            self._fitted_rule,
-            self._answers_ties,
-            self._novelty,
-            n_folds=self.n_folds_,
-            note=self._origin,
-            id_=self.id_,
-            doubts=[*dict.fromkeys([*self._warned, *self._doubts])],
-            random_state=self.random_state,
-            bounds=[*dict.fromkeys(f"{bound:g}" for bound in self._bounds)],
-        )
 
     @property
     def coverage_interval_(self) -> FloatArray:

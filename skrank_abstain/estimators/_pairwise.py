@@ -535,8 +535,7 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
                 "given, so that pairs with a common item count as independent"
             )
         kinds = intake.groups_of_queries(groups, queries)
-        data = ReportData(self._facts(), gaps, labelled, rows, kinds, counted)
-        return write_report(data)
+        return write_report(ReportData(self, gaps, labelled, rows, kinds, counted))
 
     def _gaps(
         self, X: Any, y: Any, qid: Any, *, labelled: bool = True

@@ -902,7 +902,7 @@ feature_names_in_
         rows = intake.describe_rows(self, hashes, queries, relevance)
         kinds = intake.groups_of_queries(groups, queries, vary=True)
         ends = section_of_ends(features, items, relevance)
-        data = ReportData(self._facts(), items, y is not None, rows, kinds, ends=ends)
+        data = ReportData(self, items, y is not None, rows, kinds, ends=ends)
         return write_report(data)
 
     def risk_profile(

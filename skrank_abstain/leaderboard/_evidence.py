@@ -148,23 +148,10 @@ class Evidence(Value):
 
         Provisional items stand behind all but those that they are decided to beat.
         """
-        late, n = self.provisional, self.theta.size
-        rank = np.argsort(np.lexsort([-self.theta, late]))
-        if not late.any():
-            return rank + 1
-        found = self.comparisons
-        first, second = found.left[found.accepted], found.right[found.accepted]
-        won = np.where(found.difference[found.accepted] > 0, first, second)
-        above = np.zeros((n, n), dtype=bool)
-        above[won, first + second - won] = True
-        # The first in rank of the items that no other one has to stand above.
-        blocked, place = above.sum(axis=0), np.empty(n, dtype=np.int64)
-        for number in range(1, n + 1):
-            item = np.where(blocked == 0, rank, n).argmin()
-            place[item] = number
-            blocked -= above[item]
-            blocked[item] = n
-        return place
+        preferred = np.lexsort([-self.theta, self.provisional])
+        if not self.provisional.any():
+            return np.argsort(preferred) + 1
+        return self.comparisons.places(preferred)[:, 2]
 
     @property
     def intervals(self) -> FloatArray:

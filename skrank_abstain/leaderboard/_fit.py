@@ -81,9 +81,14 @@ class VoteModel(ABC):
     def scores(self, eta: FloatArray, tau: float) -> tuple[FloatArray, FloatArray]:
         """Return the derivatives of log P in eta and tau, each (n_rows, 3)."""
 
-    @abstractmethod
     def curvatures(self, eta: FloatArray, tau: float) -> tuple[FloatArray, ...]:
-        """Return minus the second derivatives in eta, in both, and in tau."""
+        """Return minus the second derivatives in eta, in both, and in tau.
+
+        Here the expected ones, which are never negative, and the same for all outcomes.
+        """
+        proba, (in_eta, in_tau) = self.proba(eta, tau), self.scores(eta, tau)
+        products = in_eta * in_eta, in_eta * in_tau, in_tau * in_tau
+        return tuple((proba * p).sum(axis=1, keepdims=True) for p in products)
 
     def proba(self, eta: FloatArray, tau: float) -> FloatArray:
         """Return the probabilities, shape (n_rows, 3)."""
@@ -147,7 +152,10 @@ class RaoKupper(VoteModel):
 
 
 class Davidson(VoteModel):
-    """P(left) : P(tie) : P(right) = exp(eta / 2) : exp(tau) : exp(-eta / 2)."""
+    """P(left) : P(tie) : P(right) = exp(eta / 2) : exp(tau) : exp(-eta / 2).
+
+    The second derivatives are the same for all outcomes: the expected ones.
+    """
 
     no_ties = -np.inf
 
@@ -167,17 +175,12 @@ class Davidson(VoteModel):
             np.stack([-tie, 1 - tie, -tie], axis=-1),
         )
 
-    def curvatures(self, eta: FloatArray, tau: float) -> tuple[FloatArray, ...]:
-        right, tie, left = self.proba(eta, tau).T[:, :, None]
-        mean = (left - right) / 2
-        # They are the same for all outcomes.
-        return (left + right) / 4 - mean**2, -tie * mean, tie * (1 - tie)
-
 
 class Lapsing(VoteModel):
     """Votes of a model, some of them cast at random.
 
-    A random vote is a win of either side with probability 1/2, and never a tie.
+    A random vote is a win of either side with probability 1/2, and never a tie. The log
+    likelihood of a mixture need not be concave: curvatures are the expected ones.
 
     Parameters
     ----------
@@ -205,13 +208,6 @@ class Lapsing(VoteModel):
         meant[..., ::2] -= self.rate / 2 / proba[..., ::2]
         in_eta, in_tau = self.model.scores(eta, tau)
         return meant * in_eta, meant * in_tau
-
-    def curvatures(self, eta: FloatArray, tau: float) -> tuple[FloatArray, ...]:
-        # The log likelihood of a mixture need not be concave. Expected curvatures are
-        # never negative, and the same for all outcomes.
-        proba, (in_eta, in_tau) = self.proba(eta, tau), self.scores(eta, tau)
-        products = in_eta * in_eta, in_eta * in_tau, in_tau * in_tau
-        return tuple((proba * p).sum(axis=1, keepdims=True) for p in products)
 
 
 def with_lapses(model: VoteModel, rate: float) -> VoteModel:

@@ -402,8 +402,8 @@ class Leaderboard(Saved, BaseEstimator):
             If all pairs of the items do not fit into memory.
         """
         evidence = self._known()
-        best, worst = evidence.comparisons.places(evidence.theta.size).T
         order = np.argsort(evidence.place)
+        best, worst, _ = evidence.comparisons.places(order).T
         low, high = evidence.intervals[order].T
         return Standings(
             qid=np.full(order.size, None),

@@ -351,9 +351,19 @@ class Comparisons:
     pvalue: FloatArray
     accepted: BoolArray
 
-    def places(self, n_items: int) -> IntArray:
-        """Return the best and the worst place of each item, shape (n_items, 2)."""
+    def places(self, preferred: IntArray) -> IntArray:
+        """Return the best and the worst place of each item, and one of its own.
+
+        Parameters
+        ----------
+        preferred : ndarray of shape (n_items,), int64
+            Items, in an order that their own places follow as far as sure orders allow.
+
+        Returns
+        -------
+        places : ndarray of shape (n_items, 3), int64
+        """
         won = self.difference[self.accepted] > 0
         left, right = self.left[self.accepted], self.right[self.accepted]
         winner, loser = np.where(won, (left, right), (right, left))
-        return bounds_of_orders(winner, loser, np.zeros(n_items, dtype=np.int64))
+        return bounds_of_orders(winner, loser, np.zeros_like(preferred), preferred)

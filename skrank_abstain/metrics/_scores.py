@@ -576,7 +576,8 @@ class Averaging:
         limits : (float, float), default=(0.0, 1.0)
             Of the ratio; an interval ends there.
         """
-        by_query, codes = self.average == "query", self._codes(part.size)
+        by_query = self.average == "query"
+        codes = encode_qid(self.qid, part.size, unit="pair")[0]
         unit = codes if by_query else np.zeros_like(codes)
         parts, wholes = _add_up(part, unit), _add_up(whole, unit)
         # A query without an accepted pair has no accuracy: 0 or 1 would punish or
@@ -613,7 +614,7 @@ class Averaging:
         if cost.size == 0:
             value = undefined(name)
             return value if self.interval is None else Estimate(value, np.nan, np.nan)
-        codes = self._codes(cost.size)
+        codes = encode_qid(self.qid, cost.size, unit="pair")[0]
         if self.average == "query":
             # Sort once and slice: masks would cost queries times pairs.
             order = np.argsort(codes, kind="stable")
@@ -631,10 +632,6 @@ class Averaging:
             lambda block: [*map(of_queries, block)], n_queries, **self.options
         )
         return Estimate(value, *ends)
-
-    def _codes(self, n_pairs: int) -> IntArray:
-        """Return the number of the query of each pair; all are one without ``qid``."""
-        return encode_qid(self.qid, n_pairs, unit="pair")[0]
 
     def _mean(self, values: FloatArray, limits: tuple[float, float]) -> MetricValue:
         # A mean is a ratio of sums, too: the values over their number.

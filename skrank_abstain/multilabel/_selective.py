@@ -644,16 +644,13 @@ default="misranking"
         kinds = intake.groups_of_queries(groups, samples)
         # Without labels all pairs count as tied; the page then shows no such number.
         known = np.zeros(items.qid.size) if y is None else items.y
-        facts = replace(
-            ranker._facts(),
-            name=type(self).__name__,
-            model=self.estimator_,
-            prefit=self.prefit_,
-            note="; each label of a sample an item",
-            n_folds=self.n_folds_,
-        )
+        inside = copy.copy(ranker)
+        for name in ("estimator_", "prefit_", "n_folds_"):
+            setattr(inside, name, getattr(self, name))
         ascending = replace(scored, y=known).ascending
-        return write_report(ReportData(facts, ascending, y is not None, rows, kinds))
+        data = ReportData(inside, ascending, y is not None, rows, kinds)
+        note = "; each label of a sample an item"
+        return write_report(replace(data, name=type(self).__name__, note=note))
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the concordance in which an abstention counts one half.

@@ -24,6 +24,7 @@ from skrank_abstain.pairs._pair_labels import (
     warn_of_unread,
 )
 from skrank_abstain.pairs._queries import (
+    NumberedPairs,
     Queries,
     check_item_id,
     check_pairs,

@@ -5,8 +5,8 @@ Pairs come in one order everywhere: queries in order of first appearance, and
 within a query all (i, j) with i before j in row order.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -19,6 +19,8 @@ from skrank_abstain._validation import check_relevance, encode_qid, refuse_lazy
 #: NumPy sorts up to this many items: starting the parallel sort takes 50 us, a good
 #: part of one request.
 _FEW_ITEMS = 1000
+#: Numbered pairs held at a time.
+_AT_A_TIME = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +133,102 @@ def group_queries(qid: Any, n_items: int) -> Queries:
     queries = Queries(values, order, offsets)
     vars(queries)["codes"] = codes  # known already
     return queries
+
+
+@dataclass(frozen=True)
+class NumberedPairs:
+    """Pairs of a better and a worse item, numbered from 0; none is stored.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_items,), int64
+        Rows of X.
+    first : ndarray of shape (n_items,), int64
+        First of the positions in ``rows`` whose items are worse than that at a
+        position.
+    ends : ndarray of shape (n_items,), int64
+        Number of pairs up to each position.
+    """
+
+    rows: IntArray
+    first: IntArray
+    ends: IntArray
+
+    @classmethod
+    def of(cls, y: FloatArray, queries: Queries) -> Self:
+        """Sort items, O(n log n).
+
+        Raises
+        ------
+        ValueError
+            If there is no pair.
+        """
+        # Within a query relevance ascends: the items worse than an item are those
+        # before its grade, a range, so pairs have numbers and need no list.
+        rows = np.lexsort((y, queries.codes))
+        code, grade = queries.codes[rows], y[rows]
+        new_query = np.diff(code, prepend=-1) != 0
+        new_grade = new_query | (np.diff(grade, prepend=np.nan) != 0)
+        first = _start_of_run(new_query)
+        pairs = cls(rows, first, np.cumsum(_start_of_run(new_grade) - first))
+        if pairs.n_pairs == 0:
+            raise ValueError(
+                "y must have different relevance for two items of one query, got no "
+                f"such pair (n_samples={y.size}, {queries.n_queries} queries)."
+            )
+        return pairs
+
+    @classmethod
+    def given(cls, better: IntArray, worse: IntArray) -> Self:
+        """Take pairs of rows; they may repeat and contradict each other."""
+        rows = np.stack([worse, better], axis=1).ravel()
+        return replace(cls.every(np.arange(0, rows.size + 1, 2)), rows=rows)
+
+    @classmethod
+    def every(cls, offsets: IntArray) -> Self:
+        """Take all pairs of positions, a later one as the better of an earlier one."""
+        first = np.repeat(offsets[:-1], np.diff(offsets))
+        position = np.arange(first.size)
+        return cls(position, first, np.cumsum(position - first))
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return int(self.ends[-1]) if self.ends.size else 0
+
+    def decode(self, number: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the rows of the better and the worse item, O(log n) for each pair."""
+        better = np.searchsorted(self.ends, number, side="right")
+        below = number - np.where(better > 0, self.ends[better - 1], 0)
+        return self.rows[better], self.rows[self.first[better] + below]
+
+    @staticmethod
+    def in_blocks(n_pairs: int) -> Iterator[IntArray]:
+        """Yield the numbers of pairs, so many at a time that memory is bounded."""
+        for start in range(0, n_pairs, _AT_A_TIME):
+            yield np.arange(start, min(start + _AT_A_TIME, n_pairs))
+
+    def spread(self, size: int, draws: FloatArray | float) -> IntArray:
+        """Return one number from each of ``size`` stretches of equal length.
+
+        The draws are from [0, 1), one for each stretch.
+        """
+        # Stratified: no stretch of pairs goes unseen, at the cost of independence.
+        width = self.n_pairs / max(size, 1)
+        numbers = ((np.arange(size) + draws) * width).astype(np.int64)
+        return np.minimum(numbers, self.n_pairs - 1)
+
+    def sample(self, size: int) -> tuple[IntArray, IntArray]:
+        """Return pairs that stand for all, the same each time; all, if so few."""
+        size = min(size, self.n_pairs)
+        # At random within its stretch, so as not to follow a pattern in the rows.
+        draws = np.random.RandomState(0).random_sample(size)
+        return self.decode(self.spread(size, draws))
+
+
+def _start_of_run(starts_here: BoolArray) -> IntArray:
+    """Return for each position where the run that it belongs to begins."""
+    return np.maximum.accumulate(np.where(starts_here, np.arange(starts_here.size), 0))
 
 
 def enumerate_pairs(

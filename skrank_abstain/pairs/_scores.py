@@ -4,8 +4,8 @@ Engines and tie models read the items sorted by value. From these, functions cou
 pairs of a query by gap, bins and outcome without forming one, in O(n log n).
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -116,22 +116,6 @@ class Scores(Value):
         score, y, rows = score.reshape(-1), y.reshape(-1), np.repeat(order, 2)
         queries = Queries.of_sizes(np.full(n_pairs, 2))
         return cls(score, queries, y=y, key=keys, rows=rows, unit=codes[order])
-
-    @classmethod
-    def concat(cls, parts: Iterable[Self]) -> Self:
-        """Join items of different queries, one part after the other."""
-        parts = [*parts]
-        starts = np.cumsum([0, *(part.queries.n_queries for part in parts)])
-        shifted = (p.queries.codes + s for p, s in zip(parts, starts, strict=False))
-        codes = np.concatenate([*shifted])
-        named = np.concatenate([part.queries.values for part in parts])
-        queries = replace(group_queries(codes, codes.size), values=named)
-        joined = {}
-        for name in ("score", "value", "y", "novel", "key", "group"):
-            arrays = [vars(part)[name] for part in parts]
-            if all(array is not None for array in arrays):
-                joined[name] = np.concatenate(arrays)
-        return cls(queries=queries, **joined)
 
     def take(self, rows: IntArray) -> Self:
         """Return the items at some positions, which ascend."""

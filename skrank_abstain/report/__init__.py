@@ -15,7 +15,6 @@ from skrank_abstain.report._content import (
 from skrank_abstain.report._page import Picture, Report, Section, Table, write_page
 from skrank_abstain.report._shares import (
     HEAD,
-    RankerFacts,
     ReportData,
     as_interval,
     as_number,

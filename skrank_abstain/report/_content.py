@@ -14,7 +14,6 @@ from skrank_abstain.report._page import Report, Section, Table, write_page
 from skrank_abstain.report._results import sections_of_results
 from skrank_abstain.report._shares import (
     ALIKE,
-    RankerFacts,
     ReportData,
     as_number,
     shown,
@@ -70,22 +69,21 @@ _N_FEATURES = 8
 
 def write_report(data: ReportData) -> Report:
     """Return a page about a calibrated ranker on data."""
-    ranker = data.ranker
     details = data.text.promised.split("\n- ")[1:]
     sections = [
         _verdict(data),
         Section("Data", [[*_counted(data), *data.rows.lines]]),
         *([data.ends] if data.ends else []),
-        Section("Model", [_about_model(ranker)]),
-        Section("Rule", [_about_rule(ranker, data.text.done)]),
+        Section("Model", [_about_model(data)]),
+        Section("Rule", [_about_rule(data)]),
         *([Section("About the promise", [details])] if details else []),
         *sections_of_results(data),
         Section("Assumptions", [_assumptions(data)]),
         Section("Words", [_WORDS]),
     ]
     return write_page(
-        ranker.name,
-        ranker.model,
+        data.name or type(data.ranker).__name__,
+        data.ranker.estimator_,
         sections,
         warnings=_warnings(data),
         checked=_CHECKED + _CHECKED_LABELS * data.labelled,
@@ -142,7 +140,7 @@ def about_model(
 
 
 def _warnings(data: ReportData) -> list[str]:
-    warnings, totals = [*data.ranker.doubts, *_exceptions(data)], data.totals
+    warnings, totals = [*data.doubts, *_exceptions(data)], data.totals
     accepted, ties = totals.accepted.sum(), totals.answered_tie.sum()
     if not accepted:
         warnings.append("no pair is decided")
@@ -170,7 +168,7 @@ def _warnings(data: ReportData) -> list[str]:
     if data.labelled:
         what, some = f"{what} that differ", totals.pairs - totals.tied
     warnings += warn_of_few(int((some > 0).sum()), what)
-    n_calibrated = data.ranker.calibration.items.n_queries
+    n_calibrated = data.ranker._calibration.items.n_queries
     if totals.qid[:1].tolist() == [None] and n_calibrated > 1:
         warnings.append(
             "all items were taken for one query; the ranker was calibrated on "
@@ -203,7 +201,7 @@ def warnings_of_groups(data: ReportData) -> list[str]:
 
 def _exceptions(data: ReportData) -> list[str]:
     """Say what else keeps these data from supporting a promise."""
-    found, bounds = [], data.ranker.bounds
+    found, bounds = [], dict.fromkeys(f"{bound:g}" for bound in data.ranker._bounds)
     known, new = data.certified, sorted({*data.by_site} - {*data.certified})
     if new:
         start = "NONE OF THESE GROUPS WAS CERTIFIED"
@@ -217,7 +215,7 @@ def _exceptions(data: ReportData) -> list[str]:
             f"SEVERAL BOUNDS WERE TESTED SINCE FIT: {', '.join(bounds)}. The promise "
             "holds for one that was chosen beforehand, not for the best of several"
         )
-    told = " ".join([*heard(), *data.ranker.doubts])
+    told = " ".join([*heard(), *data.doubts])
     found += [doubt for words, doubt in _DOUBTS.items() if words in told]
     does, share, low, high = data.expected
     if share < low - _ROUNDING or share > high + _ROUNDING:
@@ -233,8 +231,8 @@ def _exceptions(data: ReportData) -> list[str]:
 
 def _risen(data: ReportData) -> list[str]:
     """Say that more orders are wrong than at calibration: neither interval has both."""
-    known = data.ranker.calibration
-    before = data.share("discordance", known.totals(data.ranker.region, known.items))
+    known = data.ranker._calibration
+    before = data.share("discordance", known.totals(data.ranker._region, known.items))
     low = data.share("discordance", data.totals)[1]
     if not low > before[2]:
         return []
@@ -356,19 +354,20 @@ def _counted(data: ReportData) -> list[str]:
     ]
 
 
-def _about_model(ranker: RankerFacts) -> list[str]:
-    model, items = ranker.calibration.model, ranker.calibration.items
-    by = f", scored out of {ranker.n_folds} folds" if ranker.n_folds else ""
+def _about_model(data: ReportData) -> list[str]:
+    ranker, note = data.ranker, data.note or data.ranker._origin
+    model, items = ranker._calibration.model, ranker._calibration.items
+    by = f", scored out of {ranker.n_folds_} folds" if ranker.n_folds_ else ""
     alone = " (ONE query: nothing is known about others)" * (items.n_queries == 1)
     return [
-        *about_model(ranker.model, model, prefit=ranker.prefit, note=ranker.note),
+        *about_model(ranker.estimator_, model, prefit=ranker.prefit_, note=note),
         f"calibrated on {items.n_pairs} pairs of {items.n_queries} queries{alone}{by}",
         f"id_: {ranker.id_}; random_state: {ranker.random_state!r}",
     ]
 
 
-def _about_rule(ranker: RankerFacts, done: str) -> list[str]:
-    calibration, region = ranker.calibration, ranker.region
+def _about_rule(data: ReportData) -> list[str]:
+    calibration, region = data.ranker._calibration, data.ranker._region
     low, high = calibration.coverage_interval(region)
     optimism, margin, what = "", [], "conditional risk"
     if calibration.tuning is None:
@@ -383,19 +382,20 @@ def _about_rule(ranker: RankerFacts, done: str) -> list[str]:
             f"{bound:g} times the probability that the two items differ"
         ]
     return [
-        f"a pair is decided if its {what} is at most {region.risk:.6g} ({done})",
+        f"a pair is decided if its {what} is at most {region.risk:.6g} "
+        f"({data.text.done})",
         *margin,
         f"share of calibration pairs decided: {calibration.coverage(region):.4f}",
         f"{calibration.items.n_queries} new queries from the same source decide "
         f"{low:.2f} to {high:.2f} of their pairs (95 % interval){optimism}",
-        *_about_novelty(ranker.novelty),
-        f"loss: {_loss_in_words(ranker)}",
+        *_about_novelty(data.ranker._novelty),
+        f"loss: {_loss_in_words(data)}",
     ]
 
 
-def _loss_in_words(ranker: RankerFacts) -> str:
-    loss = ranker.calibration.loss
-    if ranker.counts_errors:
+def _loss_in_words(data: ReportData) -> str:
+    loss = data.ranker._calibration.loss
+    if data.counts_errors:
         return "each wrong answer costs 1"
     if np.array_equal(loss, check_loss("misranking")):
         return (

@@ -145,7 +145,12 @@ class Report(str):
         """
         if Path(path).suffix.lower() not in (".html", ".htm"):
             raise ValueError(f"path must end in .html or .htm, got {str(path)!r}.")
-        write_file(path, _html(self._title, self._sections))
+        parts = [_TOP.format(title=escape(self._title), style=_STYLE)]
+        for section in self._sections:
+            if section.title:
+                parts.append(f"<h2>{escape(section.title)}</h2>")
+            parts += map(_element, section.blocks)
+        write_file(path, "\n".join([*parts, "</body>\n</html>\n"]))
 
     def _repr_html_(self) -> str:
         # The first sections are open, the others open on a click. Pictures are for the
@@ -186,15 +191,6 @@ def _row(cells: Sequence[str]) -> str:
     # A bar or a line break in a name would end the cell.
     clean = [" ".join(cell.split()).replace("|", "\\|") for cell in cells]
     return f"| {' | '.join(clean)} |"
-
-
-def _html(title: str, sections: Sequence[Section]) -> str:
-    parts = [_TOP.format(title=escape(title), style=_STYLE)]
-    for section in sections:
-        if section.title:
-            parts.append(f"<h2>{escape(section.title)}</h2>")
-        parts += map(_element, section.blocks)
-    return "\n".join([*parts, "</body>\n</html>\n"])
 
 
 def _element(block: str | list[str] | Table | Picture) -> str:

@@ -20,10 +20,10 @@ from skrank_abstain.report._shares import (
     ReportData,
     as_interval,
     as_number,
-    parts_of,
     row,
     sections_of_groups,
 )
+from skrank_abstain.selection import parts_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,15 +50,15 @@ def sections_of_results(data: ReportData) -> list[Section]:
     measured = [Section(_TITLE, [Table(HEAD, rows)]), *sections_of_groups(data)]
     if not data.items.n_pairs:
         return measured
-    curve = LossCurve.of(data.ranker.calibration.engine, data.items)
+    curve = LossCurve.of(data.ranker._calibration.engine, data.items)
     return [*measured, _about_order(curve, data), _about_risk(curve, data)]
 
 
 def _rows_of_quantities(data: ReportData) -> list[list[str]]:
     """Return the rows in which each pair, and in which each query counts alike."""
-    totals, highest = data.totals, data.ranker.highest_loss
+    totals, highest = data.totals, data.highest_loss
     names = dict(NAMES)
-    if data.ranker.counts_errors:
+    if data.counts_errors:
         names["selective risk"] = "selective risk: share of decided pairs wrong"
     rows = [
         row(name + alike, *parts_of(totals, what, weighting), highest=max(highest, 1.0))
@@ -81,13 +81,13 @@ def _rows_of_quantities(data: ReportData) -> list[list[str]]:
 
 def _rows_of_places(data: ReportData) -> list[list[str]]:
     """Return how often decided first places, and those with a confidence, hold."""
-    known, items = data.ranker.calibration, data.items
+    known, items = data.ranker._calibration, data.items
     if items.unit is not None:
         return []
-    worst = known.engine.ranks(data.ranker.region, items)[:, 1]
+    worst = known.engine.ranks(data.ranker._region, items)[:, 1]
     name = f"decided to be among the first {_FIRST}: are, or are tied with one"
     decided = row(name, *selection.first_place_results(worst, items, _FIRST))
-    if data.ranker.n_folds:  # places with a confidence take queries that no model saw
+    if data.ranker.n_folds_:  # places with a confidence take queries that no model saw
         return [decided]
     try:
         shares, n = selection.place_shares(known.items), known.items.n_queries
@@ -104,17 +104,17 @@ def _rows_of_places(data: ReportData) -> list[list[str]]:
 
 
 def _about_order(curve: LossCurve, data: ReportData) -> Section:
-    ranker, profile, pairs = data.ranker, curve.profile, curve.pairs.sum(axis=0)
+    profile, pairs = curve.profile, curve.pairs.sum(axis=0)
     # At all levels of risk, as in `metrics.aurc_loss`.
     whole = np.cumsum(profile.n_pairs), np.cumsum(profile.loss)
     what = "loss per decided pair"
-    if ranker.counts_errors:
+    if data.counts_errors:
         what = "share of decided pairs wrong"
     name = f"AURC: mean over all coverages of the {what}"
     interval = as_interval(*curve.interval_of_area())
     rows = [[name, as_number(area_of_prefixes(*whole)), interval]]
     coverage = pairs / pairs[-1]
-    ends = _intervals(curve.loss, curve.pairs).clip(0, ranker.highest_loss)
+    ends = _intervals(curve.loss, curve.pairs).clip(0, data.highest_loss)
     display = displays.RiskCoverageDisplay(
         coverage=coverage,
         selective_risk=curve.loss.sum(axis=0) / pairs,
@@ -137,7 +137,7 @@ def _about_order(curve: LossCurve, data: ReportData) -> Section:
 
 def _about_risk(curve: LossCurve, data: ReportData) -> Section:
     share, predicted, observed, interval = curve.bins()
-    interval = interval.clip(0, data.ranker.highest_loss)
+    interval = interval.clip(0, data.highest_loss)
     rows = [
         [as_number(p), as_number(o), as_interval(*ends), as_number(s)]
         for s, p, o, ends in zip(share, predicted, observed, interval, strict=True)
@@ -156,15 +156,14 @@ def _about_risk(curve: LossCurve, data: ReportData) -> Section:
 
 def _expected(data: ReportData) -> Section:
     """Return a section about the expected results of unlabelled data."""
-    ranker = data.ranker
-    profile = ranker.calibration.engine.tally(data.items).profile()
+    profile = data.ranker._calibration.engine.tally(data.items).profile()
     # The risk of the decided pairs, the least risky ones, adds up along the profile.
     decided = data.totals.accepted.sum()
     count = np.cumsum(profile.n_pairs)
     risk = np.cumsum(profile.n_pairs * profile.risk)
     expected = np.interp(decided, [0, *count], [0, *risk]) / (decided or np.nan)
     name = "expected loss per decided pair: mean of their risks"
-    if ranker.counts_errors:
+    if data.counts_errors:
         name = "expected accuracy: mean probability of the answers given"
         expected = 1 - expected
     rows = [

@@ -17,7 +17,7 @@ from skrank_abstain.concentration import ratio_difference, ratio_interval
 from skrank_abstain.displays import one_line
 from skrank_abstain.intake import AboutRows
 from skrank_abstain.report._page import Section, Table
-from skrank_abstain.selection import Bound, Groups, PairTotals
+from skrank_abstain.selection import Bound, Groups, PairTotals, parts_of
 
 HEAD = ("quantity", "value", "95 % interval")
 #: What counts alike, in words.
@@ -46,73 +46,13 @@ _EXPECTED = 0.99
 
 
 @dataclass(frozen=True, eq=False)
-class RankerFacts:
-    """Facts of a report about a calibrated ranker.
-
-    Attributes
-    ----------
-    name : str
-        Class of the ranker.
-    model : estimator
-        Scores the items.
-    prefit : bool
-        Whether the model was given fitted.
-    calibration : Calibration
-    region : object
-        The pairs that the rule accepts.
-    rule : Rule
-    answers_ties : bool, default=True
-        Whether a tie is a possible answer.
-    novelty : NoveltyTest or None, default=None
-    note : str, default=""
-        Ends the line about the model.
-    n_folds : int, default=0
-        Folds whose models gave the calibration scores; 0 if the model did.
-    id_ : str or None
-        That of the ranker.
-    doubts : sequence of str, default=()
-        Warnings of ``fit`` and of the promise.
-    bounds : sequence of str, default=()
-        Bounds that were tested since ``fit``.
-    random_state : int, RandomState or None, default=None
-        That of the ranker.
-    """
-
-    name: str
-    model: Any
-    prefit: bool
-    calibration: selection.Calibration
-    region: selection.Region
-    rule: selection.Rule
-    answers_ties: bool = True
-    novelty: Any = None
-    note: str = ""
-    n_folds: int = 0
-    id_: str | None = None
-    doubts: Sequence[str] = ()
-    bounds: Sequence[str] = ()
-    random_state: Any = None
-
-    @property
-    def highest_loss(self) -> float:
-        """Largest loss of one answer."""
-        return float(self.calibration.loss.max())
-
-    @property
-    def counts_errors(self) -> bool:
-        """Whether the loss is the number of wrong answers."""
-        # The loss of a tie matters only if a tie is a possible answer.
-        answers = slice(None) if self.answers_ties else slice(None, None, 2)
-        return np.array_equal(self.calibration.loss[answers], ZERO_ONE_LOSS[answers])
-
-
-@dataclass(frozen=True, eq=False)
 class ReportData:
     """A ranker and the data of a report.
 
     Attributes
     ----------
-    ranker : RankerFacts
+    ranker : RuleThreshold
+        The fitted ranker; of labels, the one inside, with the model that scores them.
     items : Scores
         Their outcomes are ignored unless ``labelled``.
     labelled : bool
@@ -124,15 +64,39 @@ class ReportData:
         Numbers of items and pairs in words, derived from ``items`` by default.
     ends : Section or None, default=None
         Section about the first and the last items.
+    name : str, default=""
+        Class of the ranker, if it is not that of ``ranker``.
+    note : str, default=""
+        Ends the line about the model.
     """
 
-    ranker: RankerFacts
+    ranker: Any
     items: Any
     labelled: bool
     rows: AboutRows
     groups: Groups | None
     counted: str = ""
     ends: Section | None = None
+    name: str = ""
+    note: str = ""
+
+    @property
+    def highest_loss(self) -> float:
+        """Largest loss of one answer."""
+        return float(self.ranker._calibration.loss.max())
+
+    @property
+    def counts_errors(self) -> bool:
+        """Whether the loss is the number of wrong answers."""
+        # The loss of a tie matters only if a tie is a possible answer.
+        answers = slice(None) if self.ranker._answers_ties else slice(None, None, 2)
+        loss = self.ranker._calibration.loss
+        return np.array_equal(loss[answers], ZERO_ONE_LOSS[answers])
+
+    @property
+    def doubts(self) -> list[str]:
+        """Warnings of ``fit`` and of the promise."""
+        return [*dict.fromkeys([*self.ranker._warned, *self.ranker._doubts])]
 
     @cached_property
     def totals(self) -> PairTotals:
@@ -142,8 +106,8 @@ class ReportData:
     @cached_property
     def text(self) -> selection.RuleText:
         """The words of the rule."""
-        rule, threshold = self.ranker.rule, float(self.ranker.region.risk)
-        text: Any = rule.in_words(self.ranker.calibration, threshold)
+        rule, threshold = self.ranker._fitted_rule, float(self.ranker._region.risk)
+        text: Any = rule.in_words(self.ranker._calibration, threshold)
         if not isinstance(text, selection.RuleText):
             name = f"{type(rule).__name__}.in_words"
             raise TypeError(f"{name} must return a RuleText, got {text!r}.")
@@ -212,7 +176,7 @@ class ReportData:
     @cached_property
     def certified(self) -> list[str]:
         """Names of the groups of queries with a certificate of their own."""
-        known = self.ranker.calibration.groups
+        known = self.ranker._calibration.groups
         names = () if known is None else known.names
         return [one_line(name) for name in names if name is not None]
 
@@ -232,7 +196,7 @@ class ReportData:
 
         A 99 % interval for as many queries, were they like those of the calibration.
         """
-        known, region = self.ranker.calibration, self.ranker.region
+        known, region = self.ranker._calibration, self.ranker._region
         totals, does = self.totals, "are decided"
         if known.coverage(region) == 1:  # as many are decided after any drift
             region = known.at_coverage(0.5)
@@ -244,7 +208,7 @@ class ReportData:
         return does, totals.coverage, low, high
 
     def _add(self, items: Any) -> PairTotals:
-        return self.ranker.calibration.totals(self.ranker.region, items)
+        return self.ranker._calibration.totals(self.ranker._region, items)
 
     @property
     def bound(self) -> Bound | None:
@@ -266,7 +230,7 @@ class ReportData:
         return interval_of(*columns, highest=self._highest(what))
 
     def _highest(self, what: str) -> float:
-        return self.ranker.highest_loss if what == "selective risk" else 1.0
+        return self.highest_loss if what == "selective risk" else 1.0
 
     def in_words(self, what: str, totals: PairTotals) -> str:
         """Return a quantity with its interval for a sentence."""
@@ -294,33 +258,6 @@ def lie_to(limit: float, low: float, high: float) -> str:
 
 def shown(what: str, number: float) -> str:
     return f"{number:.3g}" if what == "selective risk" else f"{100 * number:.3g} %"
-
-
-def parts_of(
-    totals: PairTotals, what: str, weighting: str
-) -> tuple[FloatArray, FloatArray]:
-    """Return numerators and denominators of a quantity by query.
-
-    Parameters
-    ----------
-    totals : PairTotals
-    what : {"coverage", "discordance", "selective risk"}
-    weighting : {"pairs", "queries"}
-        What counts alike.
-
-    Returns
-    -------
-    part, whole : ndarray of shape (n_queries,), float64
-        NaN in queries without such pairs.
-    """
-    part, whole, every = {
-        "coverage": (totals.accepted, totals.pairs, totals.pairs),
-        "discordance": (totals.discordant, totals.unlike, totals.pairs - totals.tied),
-        "selective risk": (totals.loss, totals.accepted, totals.pairs),
-    }[what]
-    some = np.where(every > 0, every, np.nan)
-    size = some if weighting == "queries" else some / some
-    return part / size, whole / size
 
 
 def interval_of(
@@ -363,8 +300,8 @@ def sections_of_groups(data: ReportData) -> list[Section]:
         sections.append(_table(data, "By group", data.by_group))
     if data.by_better:
         sections.append(_by_better(data))
-    if (known := data.ranker.calibration.item_groups) is not None:
-        region: Any = data.ranker.region
+    if (known := data.ranker._calibration.item_groups) is not None:
+        region: Any = data.ranker._region
         own = Groups(data.items.group[np.argsort(data.items.rows)], known)
         found = selection.totals_by_group(data.items, own, data._add)
         cells = [region.of_cell[known.index(a), known.index(b)] for a, b in found]

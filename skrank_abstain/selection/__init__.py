@@ -52,6 +52,7 @@ from skrank_abstain.selection._tally import (
     PairTotals,
     RiskProfile,
     Tally,
+    parts_of,
 )
 
 __all__ = [

@@ -22,6 +22,7 @@ from skrank_abstain.pairs import (
     ALL_PAIRS,
     BYTES_PER_PAIR,
     PAIRS_OF_ONE_QUERY,
+    NumberedPairs,
     PairDecisions,
     Scores,
     bounds_of_orders,
@@ -32,8 +33,6 @@ from skrank_abstain.pairs import (
 )
 from skrank_abstain.selection._tally import Tally
 
-#: Pairs that are formed at a time where some are drawn.
-_PAIRS_DRAWN = 1 << 20
 #: Counts that a table of thresholds holds at a time, for each outcome and class.
 _COUNTS = 1 << 16
 #: Bytes of a pair whose decision is made for the ranks of its items.
@@ -315,7 +314,9 @@ class RiskEngine(ABC):
         here = scores.ascending
         rows: Any = here.rows
         if isinstance(region, CellRegion):
-            return self._ranks_of_cells(region, here)
+            orders = [np.empty((2, 0), np.int64), *self._orders(region, here)]
+            winner, loser = rows[np.concatenate(orders, axis=1)]
+            return bounds_of_orders(winner, loser, here.queries.codes[np.argsort(rows)])
         bounds = self._ranks(region, here.sound)
         if here.novel is None:
             return bounds
@@ -416,39 +417,23 @@ class RiskEngine(ABC):
 
         Notes
         -----
-        O(n_pairs) time; forms about a million pairs at a time, large queries in pieces.
+        O(n_pairs log n) time; forms a block of pairs at a time.
         """
-
-        def settle(some: Scores) -> tuple[FloatArray]:
-            first = np.repeat(some.offsets[:-1], some.queries.sizes)
-            count = np.arange(first.size) - first
-            sums = np.zeros(8 * some.n_queries)
-            piece = np.cumsum(count) // _PAIRS_DRAWN
-            starts = np.flatnonzero(np.append(True, piece[1:] != piece[:-1]))
-            for start, stop in pairwise([*starts, count.size]):
-                high = np.repeat(np.arange(start, stop), count[start:stop])
-                of_first = np.cumsum(count[start:stop]) - count[start:stop]
-                low = first[high] + np.arange(high.size) - of_first[high - start]
-                pairs = RowPairs.of(some.value, high, low, some.key)
-                made = self._decide(region, some.value, pairs)
-                # Pairs that are always accepted are counted elsewhere.
-                always = self._decide(replace(region, kappa=0.0), some.value, pairs)
-                kept = made.accepted & ~always.accepted
-                low, high, tie = low[kept], high[kept], made.label[kept] == 0
-                outcome = 1 - np.sign(some.grades[high] - some.grades[low])
-                entry = (some.query_of(low) * 2 + tie) * 4 + outcome
-                # One by one: the pieces of a query must not change the last bit.
-                np.add.at(sums, entry, some.weight_of(low, high, weight))
-            return (sums.reshape(-1, 2, 4),)
-
-        largest = int(scores.pair_counts.max(initial=1))
-        return by_query(scores, settle, max(1, _PAIRS_DRAWN // largest))[0]
-
-    def _ranks_of_cells(self, region: CellRegion, scores: Scores) -> IntArray:
-        orders = [np.empty((2, 0), np.int64), *self._orders(region, scores)]
-        winner, loser = scores.rows[np.concatenate(orders, axis=1)]
-        query = scores.queries.codes[np.argsort(scores.rows)]
-        return bounds_of_orders(winner, loser, query)
+        always, sums = replace(region, kappa=0.0), np.zeros(8 * scores.n_queries)
+        every = NumberedPairs.every(scores.offsets)
+        for numbers in every.in_blocks(every.n_pairs):
+            high, low = every.decode(numbers)
+            pairs = RowPairs.of(scores.value, high, low, scores.key)
+            made = self._decide(region, scores.value, pairs)
+            # Pairs that are always accepted are counted elsewhere.
+            fixed = self._decide(always, scores.value, pairs).accepted
+            kept = made.accepted & ~fixed
+            low, high, tie = low[kept], high[kept], made.label[kept] == 0
+            outcome = 1 - np.sign(scores.grades[high] - scores.grades[low])
+            entry = (scores.query_of(low) * 2 + tie) * 4 + outcome
+            # One by one: the blocks of a query must not change the last bit.
+            np.add.at(sums, entry, scores.weight_of(low, high, weight))
+        return sums.reshape(-1, 2, 4)
 
     def _graph_by_pair(self, region: Any, scores: Scores) -> csr_array:
         from skrank_abstain._kernels.closing import close_orders

@@ -214,7 +214,7 @@ def cuts_at_rank(
             # All pairs between share one gap: any of them will do.
             shared = low.outer if low.outer > high.outer else high.inner
             return _merge(curve, low, high, np.array([shared]), 1, tolerance)
-        low, high = _narrowed(low, high, rank, _count(items, low, high, *ends))
+        low, high = _narrowed(items, rank, low, high, *ends)
     from skrank_abstain._kernels.gaps import differences_between
 
     data = items.ascending.value, items.ascending.offsets
@@ -223,18 +223,16 @@ def cuts_at_rank(
     return _merge(curve, low, high, inside, rank - low.count, tolerance)
 
 
-def _count(items: Scores, low: _Set, high: _Set, inner: float, outer: float) -> _Set:
-    """Count the pairs of a set between two."""
+def _narrowed(
+    items: Scores, rank: int, low: _Set, high: _Set, inner: float, outer: float
+) -> tuple[_Set, _Set]:
+    """Replace one of two sets, so that the pair of the rank stays between them."""
     # Held between the two sets: risks are rounded, and the counts of sets that are not
     # nested mean nothing.
     inner = min(max(inner, low.inner), high.inner)
     outer = min(max(outer, high.outer), low.outer)
     within, beyond = count_within(items, [inner, outer]).tolist()
-    return _Set(inner, outer, within + items.n_pairs - beyond)
-
-
-def _narrowed(low: _Set, high: _Set, rank: int, middle: _Set) -> tuple[_Set, _Set]:
-    """Replace one of two sets, so that the pair of the rank stays between them."""
+    middle = _Set(inner, outer, within + items.n_pairs - beyond)
     return (middle, high) if middle.count < rank else (low, middle)
 
 
@@ -254,7 +252,7 @@ def _guessed(
             at = float(np.interp(side, upto, risk[order]))
             ends = curve.inner_cut(at), _below(curve.outer_cut(at))
             if low.outer > ends[1] > high.outer or low.inner < ends[0] < high.inner:
-                low, high = _narrowed(low, high, rank, _count(items, low, high, *ends))
+                low, high = _narrowed(items, rank, low, high, *ends)
         aim *= 4
     return low, high
 

@@ -32,6 +32,7 @@ from skrank_abstain.selection._calibration import (
     check_quantile,
 )
 from skrank_abstain.selection._engine import Region, at_thresholds, cells_of
+from skrank_abstain.selection._tally import parts_of
 
 #: A coverage is set to its bound: the other weighting falls below it by chance. `fit`
 #: warns where it falls short by more than this.
@@ -234,17 +235,12 @@ class GuaranteedCoverage(Rule):
         return engine.below(min(found, engine.highest))
 
     def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
-        found = self._on_calibration(calibration, region)
-        warn_of_other(Bound("coverage", self.coverage, self.weighting), found)
-
-    def _on_calibration(self, calibration: Calibration, region: Region) -> BothWays:
-        """Return the coverage of the calibration pairs."""
-        totals = calibration.totals(region, calibration.items)
-        return both_ways(totals.accepted, totals.pairs, totals.pairs)
+        bound = Bound("coverage", self.coverage, self.weighting)
+        warn_of_other(bound, calibration, region)
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
         region = calibration.engine.below(threshold)
-        by_query, by_pair = self._on_calibration(calibration, region)
+        by_query, by_pair = both_ways(calibration, region, "coverage")
         promised = (
             "A random pair of a new query is decided with a probability of at least "
             f"{self.coverage:g}, each query counting alike"
@@ -462,24 +458,16 @@ class CertifiedRisk(Rule):
         if self.bound == "discordance":
             return 0.5
         every = calibration.engine.below(calibration.engine.highest)
-        totals = calibration.totals(every, calibration.items)
-        found = both_ways(totals.coin_loss, totals.accepted, totals.pairs)
-        return found[self.weighting == "pairs"]
+        by_query, by_pair = both_ways(calibration, every, "loss of a coin")
+        return by_pair if self.weighting == "pairs" else by_query
 
     @property
     def _what(self) -> str:
         return "discordance" if self.bound == "discordance" else "selective risk"
 
     def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
-        found = self._on_calibration(calibration, region)
-        warn_of_other(Bound(self._what, self.max_risk, self.weighting), found)
-
-    def _on_calibration(self, calibration: Calibration, region: Region) -> BothWays:
-        """Return the risk of the certification pairs that the bound is about."""
-        totals = calibration.totals(region, calibration.items)
-        if self.bound == "loss":
-            return both_ways(totals.loss, totals.accepted, totals.pairs)
-        return both_ways(totals.discordant, totals.unlike, totals.pairs - totals.tied)
+        bound = Bound(self._what, self.max_risk, self.weighting)
+        warn_of_other(bound, calibration, region)
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
         bound, what = f"{self.max_risk:g}", self._what
@@ -504,7 +492,7 @@ class CertifiedRisk(Rule):
             done = f"no threshold was certified for a {what} of {bound}"
             return RuleText(done, nothing + tested)
         region = calibration.engine.below(threshold, self._margin_of)
-        by_query, by_pair = self._on_calibration(calibration, region)
+        by_query, by_pair = both_ways(calibration, region, what)
         meaning = (
             f"Of the decided pairs that differ, at most {100 * self.max_risk:g} % are "
             "in the wrong order (the discordance; a coin: 50 %)"
@@ -579,42 +567,28 @@ def most_pairs(calibration: Calibration, largest_query: int | None) -> float | N
     return largest_query * (largest_query - 1) / 2
 
 
-def both_ways(part: FloatArray, whole: FloatArray, pairs: FloatArray) -> BothWays:
-    """Return a ratio of totals, each query and each pair counting alike.
-
-    Parameters
-    ----------
-    part, whole, pairs : ndarray of shape (n_queries,), float64
-        Totals by query, such as losses, accepted pairs and all pairs.
+def both_ways(calibration: Calibration, region: Region, what: str) -> BothWays:
+    """Return a quantity of the calibration pairs, as `parts_of` names it.
 
     Returns
     -------
     by_query, by_pair : float
-        NaN where the wholes sum to zero.
+        Each query and each pair counting alike; NaN without such pairs.
     """
-    some = pairs > 0
-    part, whole, pairs = part[some], whole[some], pairs[some]
-    if not whole.sum() > 0:
-        return np.nan, np.nan
-    by_query = float((part / pairs).sum() / (whole / pairs).sum())
-    return by_query, float(part.sum() / whole.sum())
+    totals = calibration.totals(region, calibration.items)
+    parts = (parts_of(totals, what, alike) for alike in ("queries", "pairs"))
+    sums = ((np.nansum(part), np.nansum(whole)) for part, whole in parts)
+    by_query, by_pair = (float(a / b) if b > 0 else np.nan for a, b in sums)
+    return by_query, by_pair
 
 
-def warn_of_other(bound: Bound, found: BothWays) -> None:
-    """Warn where the weighting that is not promised breaks the bound.
-
-    Parameters
-    ----------
-    bound : Bound
-        What is promised.
-    found : tuple of two float
-        The ratio on the calibration data, as `both_ways` returns it.
-    """
+def warn_of_other(bound: Bound, calibration: Calibration, region: Region) -> None:
+    """Warn where the weighting that is not promised breaks the bound."""
     kept, other, at = "query", "pair", "pairs"
-    promised, ratio = found
+    promised, ratio = both_ways(calibration, region, bound.what)
     if bound.weighting == "pairs":
         kept, other, at = "pair", "query", "queries"
-        ratio, promised = found
+        ratio, promised = promised, ratio
     side, excess = "above", ratio - bound.limit
     if bound.what == "coverage":
         side, excess = "below", bound.limit - ratio - _MOST_SHORT

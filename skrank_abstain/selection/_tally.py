@@ -277,12 +277,38 @@ class PairTotals(Table):
             The ends are in [0, 1]; NaN with fewer than two queries.
         """
         check_choice(weighting, "weighting", ("pairs", "queries"))
-        differ = self.pairs - self.tied
-        some = differ > 0
-        size = differ[some] if weighting == "queries" else 1
-        wrong, unlike = self.discordant[some] / size, self.unlike[some] / size
+        columns = parts_of(self, "discordance", weighting)
+        wrong, unlike = (column[~np.isnan(column)] for column in columns)
         low, high = ratio_interval(wrong, unlike, confidence=confidence)
         return _ratio(wrong, unlike), max(low, 0.0), min(high, 1.0)
+
+
+def parts_of(
+    totals: PairTotals, what: str, weighting: str
+) -> tuple[FloatArray, FloatArray]:
+    """Return numerators and denominators of a quantity by query.
+
+    Parameters
+    ----------
+    totals : PairTotals
+    what : {"coverage", "discordance", "selective risk", "loss of a coin"}
+    weighting : {"pairs", "queries"}
+        What counts alike.
+
+    Returns
+    -------
+    part, whole : ndarray of shape (n_queries,), float64
+        NaN in queries without such pairs.
+    """
+    part, whole, every = {
+        "coverage": (totals.accepted, totals.pairs, totals.pairs),
+        "discordance": (totals.discordant, totals.unlike, totals.pairs - totals.tied),
+        "selective risk": (totals.loss, totals.accepted, totals.pairs),
+        "loss of a coin": (totals.coin_loss, totals.accepted, totals.pairs),
+    }[what]
+    some = np.where(every > 0, every, np.nan)
+    size = some if weighting == "queries" else some / some
+    return part / size, whole / size
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> float:

@@ -180,7 +180,8 @@ class FeatureAwareRelevance(GradedRelevance):
         # A single query is divided by its items.
         groups = queries.codes[rows] if queries.n_queries > 1 else rows
         unseen = np.zeros(rows.size)
-        with _one_thread():
+        # A fit of 0.3 s could take a minute where OpenMP's threads wait for busy cores.
+        with threadpool_limits(limits=1, user_api="openmp"):
             for division in range(_N_DIVISIONS):
                 halves = GroupKFold(2, shuffle=True, random_state=division)
                 both = []
@@ -255,14 +256,6 @@ def _weigh(
     return both.slopes if gain.sum() - _PRICE > error else np.array([1.0, 0.0])
 
 
-def _one_thread() -> Any:
-    """Keep OpenMP's threads from waiting for each other on busy cores.
-
-    A fit of 0.3 s could take a minute otherwise.
-    """
-    return threadpool_limits(limits=1, user_api="openmp")
-
-
 def _check_given(X: Any, scores: FloatArray) -> None:
     if X is None:
         raise ValueError(
@@ -274,7 +267,7 @@ def _check_given(X: Any, scores: FloatArray) -> None:
 
 def _predicted(regressors: list[Any], design: FloatArray) -> FloatArray:
     """Return the logit of the mean prediction of each row."""
-    with _one_thread():
+    with threadpool_limits(limits=1, user_api="openmp"):
         of_each = [fitted.predict(design) for fitted in regressors]
     return _as_logit(np.mean(of_each, axis=0))
 

@@ -18,7 +18,7 @@ from scipy.optimize import Bounds, minimize
 from scipy.sparse import csr_array
 from scipy.special import expit, logit
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import threadpool_limits
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import check_positive_int, check_scores
@@ -356,12 +356,6 @@ def _cell_weights(query: IntArray, cell: IntArray) -> csr_array:
 
 
 @cache
-def _loaded_libraries() -> ThreadpoolController:
-    """Return the libraries of this process; finding them takes 2 ms."""
-    return ThreadpoolController()
-
-
-@cache
 def shift_nodes() -> tuple[FloatArray, FloatArray]:
     """Return the points of the quadrature over the shift, and their weights."""
     points, weights = hermegauss(_N_NODES)
@@ -418,7 +412,7 @@ class _Likelihood:
         highest = np.full(start.size, np.inf)
         highest[self.n_inputs + 1 : -1] = _LONGEST_STEP
         # With so few parameters BLAS threads would only wait for each other.
-        with _loaded_libraries().limit(limits=1, user_api="blas"):
+        with threadpool_limits(limits=1, user_api="blas"):
             found = minimize(
                 self,
                 start,

@@ -22,8 +22,7 @@ from skrank_abstain.distance._constrained import (
     check_ball_norm,
     project_rows,
 )
-from skrank_abstain.distance._pairs import NumberedPairs
-from skrank_abstain.pairs import group_queries
+from skrank_abstain.pairs import NumberedPairs, group_queries
 
 
 @given(st.lists(st.integers(0, 9), max_size=5), st.integers(1, 80))

@@ -30,6 +30,7 @@ from skrank_abstain.distance import (
     _pairs,
     pair_feature_distances,
 )
+from skrank_abstain.pairs import _queries
 
 LOSSES = [Hinge(), Exponential(), Sigmoid(), Sigmoid(2.5), Logistic()]
 MARGINS = st.floats(-20, 20)
@@ -643,7 +644,7 @@ def test_blocks_change_nothing(monkeypatch):
         yield pairwise_surrogate_loss(None, s, qid=qid, **options, **labelled)
 
     whole = list(losses())
-    monkeypatch.setattr(_pairs, "_PAIRS", 7)
+    monkeypatch.setattr(_queries, "_AT_A_TIME", 7)
     monkeypatch.setattr(_pairs, "_CACHED", 5)
     for (loss, gradient), expected in zip(losses(), whole, strict=True):
         assert loss == pytest.approx(expected[0], rel=1e-12)

@@ -8,7 +8,7 @@ from doubles import FirstColumn
 from reference import concordance
 
 from skrank_abstain import BALToR, PairwiseRankerClassifier, intake
-from skrank_abstain.pairs import pair_labels
+from skrank_abstain.pairs import _queries, pair_labels
 from skrank_abstain.selection import Coverage, _engine
 
 MODELS = ["graded_relevance", "bradley_terry", "isotonic_difference"]
@@ -139,11 +139,11 @@ def test_large_queries_are_settled_in_pieces_to_the_last_bit(
     weight = np.random.default_rng(1).random(1200)
     whole = ranker.evaluate(**labelled, sample_weight=weight)
     seen, judged = [], _engine.RowPairs.of
-    monkeypatch.setattr(_engine, "_PAIRS_DRAWN", 5000)
+    monkeypatch.setattr(_queries, "_AT_A_TIME", 5000)
     monkeypatch.setattr(
         _engine.RowPairs, "of", lambda *a: seen.append(a[1].size) or judged(*a)
     )
     pieces = ranker.evaluate(**labelled, sample_weight=weight)
     np.testing.assert_equal(vars(pieces), vars(whole))
-    assert max(seen) < 5000 + 1200
+    assert max(seen) == 5000
     assert sum(seen) == 1198 * 1197 // 2 + 1

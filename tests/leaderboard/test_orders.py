@@ -133,14 +133,14 @@ def test_fdr_is_benjamini_and_hochbergs_rule():
 def test_places_are_counts_of_sure_orders_and_what_follows_from_them():
     theta = [0.0, 10, 10, 20, 10.5]
     pvalue = ratio_test(theta, 0.1 * np.eye(5)).pvalues("familywise")
-    places = compare(theta, pvalue).places(5)
+    places = compare(theta, pvalue).places(np.arange(5))[:, :2]
     np.testing.assert_array_equal(places, [[5, 5], [2, 4], [2, 4], [1, 1], [2, 4]])
 
 
 def test_equal_evidence_gives_equal_places():
     theta = np.repeat([0.0, 1.0, 2.0], 4)
     pvalue = ratio_test(theta, 0.05 * np.eye(12)).pvalues("familywise")
-    for group in np.split(compare(theta, pvalue).places(12), 3):
+    for group in np.split(compare(theta, pvalue).places(np.arange(12))[:, :2], 3):
         np.testing.assert_array_equal(group, np.tile(group[0], (4, 1)))
 
 

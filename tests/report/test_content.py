@@ -121,9 +121,8 @@ def facts(*, n_queries=40, ties=0.0, accepted=100.0, asked=40, known=40):
     )
     calibration = SimpleNamespace(groups=None, items=SimpleNamespace(n_queries=known))
     return SimpleNamespace(
-        ranker=SimpleNamespace(
-            doubts=["a doubt"], bounds=[], calibration=calibration, changed=False
-        ),
+        ranker=SimpleNamespace(_bounds=[], _calibration=calibration),
+        doubts=["a doubt"],
         totals=totals,
         labelled=False,
         by_group=[],
@@ -202,12 +201,11 @@ def test_the_verdict_counts_decisions(labelled, n_pairs):
         weighting="pairs",
         text=SimpleNamespace(promised="Nothing.\n- a detail"),
         ranker=SimpleNamespace(
-            bounds=[],
-            doubts=[],
-            changed=False,
-            region=None,
-            calibration=SimpleNamespace(items=None, totals=lambda *_: totals),
+            _bounds=[],
+            _region=None,
+            _calibration=SimpleNamespace(items=None, totals=lambda *_: totals),
         ),
+        doubts=[],
         share=lambda what, _: (0.2, 0.1, 0.3),
         rows=SimpleNamespace(seen=""),
         by_site={},
@@ -258,20 +256,21 @@ def test_a_model_in_words():
     del model.weights_
     items = SimpleNamespace(n_pairs=6, n_queries=2)
     ranker = SimpleNamespace(
-        model=Ridge(),
-        prefit=True,
-        note="",
-        n_folds=0,
+        estimator_=Ridge(),
+        prefit_=True,
+        n_folds_=0,
         id_="7",
         random_state=3,
-        calibration=SimpleNamespace(model=model, items=items),
+        _calibration=SimpleNamespace(model=model, items=items),
     )
-    assert _about_model(ranker)[2:] == [
+    data = SimpleNamespace(ranker=ranker, note="; a note")
+    assert _about_model(data)[0].endswith("; a note")
+    assert _about_model(data)[2:] == [
         "calibrated on 6 pairs of 2 queries",
         "id_: 7; random_state: 3",
     ]
-    items.n_queries, ranker.n_folds = 1, 5
-    assert _about_model(ranker)[2] == (
+    items.n_queries, ranker.n_folds_ = 1, 5
+    assert _about_model(data)[2] == (
         "calibrated on 6 pairs of 1 queries (ONE query: nothing is known about "
         "others), scored out of 5 folds"
     )
@@ -286,9 +285,8 @@ def test_novelty_and_losses_in_words():
 
     def words(loss, *, errors=False):
         calibration = SimpleNamespace(loss=np.array(loss))
-        return _loss_in_words(
-            SimpleNamespace(calibration=calibration, counts_errors=errors)
-        )
+        ranker = SimpleNamespace(_calibration=calibration)
+        return _loss_in_words(SimpleNamespace(ranker=ranker, counts_errors=errors))
 
     assert words([[0, 1]], errors=True) == "each wrong answer costs 1"
     assert words(check_loss("misranking")).startswith("'misranking': a wrong order")

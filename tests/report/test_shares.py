@@ -24,10 +24,9 @@ from skrank_abstain.report._shares import (
     as_interval,
     as_number,
     interval_of,
-    parts_of,
     row,
 )
-from skrank_abstain.selection import Bound
+from skrank_abstain.selection import Bound, parts_of
 
 #: Totals of four queries; the last has no pairs, the third no pairs that differ.
 TOTALS = SimpleNamespace(
@@ -37,6 +36,7 @@ TOTALS = SimpleNamespace(
     tied=np.array([2.0, 3, 3, 0]),
     discordant=np.array([1.0, 0.5, 0, 0]),
     loss=np.array([1.5, 0.5, 1, 0]),
+    coin_loss=np.array([2.5, 1.5, 1, 0]),
 )
 
 
@@ -46,6 +46,7 @@ TOTALS = SimpleNamespace(
         ("coverage", "accepted", "pairs", TOTALS.pairs),
         ("discordance", "discordant", "unlike", TOTALS.pairs - TOTALS.tied),
         ("selective risk", "loss", "accepted", TOTALS.pairs),
+        ("loss of a coin", "coin_loss", "accepted", TOTALS.pairs),
     ],
 )
 def test_parts_are_totals_or_shares_of_each_query_that_has_pairs(
