@@ -219,11 +219,10 @@ class BinEngine(_engine.RiskEngine):
         n = len(self._risk)
         other[inside[equal]] = n - 1
         cell = one * n + other
-        label = self._label.take(cell)
+        label = self._label.ravel()[cell]
         label[inside[~equal & (difference < 0)]] *= -1
-        place = self._places(region.margin_of)[0].take(cell)
-        risk = self._risk.take(cell)
-        proba = self._proba.reshape(-1, 3).take(cell, axis=0)
+        place = self._places(region.margin_of)[0].ravel()[cell]
+        risk, proba = self._risk.ravel()[cell], self._proba.reshape(-1, 3)[cell]
         accepted = place <= region.last
         if region.kappa < 1:
             accepted = _engine.draw_boundary(region.weight(place), region.seed, pairs)
