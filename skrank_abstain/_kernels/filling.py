@@ -112,3 +112,43 @@ def settle_pairs(
         else:
             risk[k] = swap * lower + order_for_tie * tie
     return fine
+
+
+@jit
+def settle_bins(
+    left: IntArray,
+    right: IntArray,
+    differences: FloatArray,
+    bins: IntArray,
+    tolerance: float,
+    places: IntArray,
+    labels: IntArray,
+    risks: FloatArray,
+    probas: FloatArray,
+    place: IntArray,
+    label: IntArray,
+    risk: FloatArray,
+    proba: FloatArray,
+) -> None:
+    """Settle pairs (n,) of rows by the bins of their items (n_rows,).
+
+    The tables, (n_bins + 1, n_bins + 1) and (n_bins + 1, n_bins + 1, 3), describe pairs
+    of two bins; in the last column, of values of one bin that differ by at most
+    ``tolerance``. Other values of one bin are ordered by their difference. ``place``,
+    ``label``, ``risk`` and ``proba`` (n,) and (n, 3) are written.
+    """
+    last = labels.shape[0] - 1
+    for k in range(left.shape[0]):
+        one, other = bins[left[k]], bins[right[k]]
+        sign = 1
+        if one == other:
+            if abs(differences[k]) <= tolerance:
+                other = last
+            elif differences[k] < 0:
+                sign = -1
+        place[k] = places[one, other]
+        label[k] = sign * labels[one, other]
+        risk[k] = risks[one, other]
+        proba[k, 0] = probas[one, other, 0]
+        proba[k, 1] = probas[one, other, 1]
+        proba[k, 2] = probas[one, other, 2]

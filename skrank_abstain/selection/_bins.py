@@ -210,19 +210,15 @@ class BinEngine(_engine.RiskEngine):
     def _decide(
         self, region: BinRegion, values: FloatArray, pairs: _engine.RowPairs
     ) -> _engine.DecisionArrays:
-        bins = self._model.bins(values)
-        one, other = bins[pairs.left], bins[pairs.right]
-        # Values of one bin are equal, or ordered by their difference.
-        inside = np.flatnonzero(one == other)
-        difference = pairs.difference[inside]
-        equal = np.abs(difference) <= self._tolerance
-        n = len(self._risk)
-        other[inside[equal]] = n - 1
-        cell = one * n + other
-        label = self._label.ravel()[cell]
-        label[inside[~equal & (difference < 0)]] *= -1
-        place = self._places(region.margin_of)[0].ravel()[cell]
-        risk, proba = self._risk.ravel()[cell], self._proba.reshape(-1, 3)[cell]
+        from skrank_abstain._kernels.filling import settle_bins
+
+        n_pairs = pairs.left.size
+        place, label = np.empty((2, n_pairs), dtype=np.int64)
+        risk, proba = np.empty(n_pairs), np.empty((n_pairs, 3))
+        arrays: list[Any] = [*pairs[:3], self._model.bins(values), self._tolerance]
+        arrays += [self._places(region.margin_of)[0], self._label, self._risk]
+        arrays += [self._proba, place, label, risk, proba]
+        settle_bins(*arrays)
         accepted = place <= region.last
         if region.kappa < 1:
             accepted = _engine.draw_boundary(region.weight(place), region.seed, pairs)

@@ -29,7 +29,7 @@ EVERYTHING = """
 import numpy as np
 from skrank_abstain._kernels.outcomes import weigh_groups
 from skrank_abstain._kernels.closing import ranks_of_bins, ranks_of_orders
-from skrank_abstain._kernels.filling import fill_pairs
+from skrank_abstain._kernels.filling import fill_pairs, settle_bins
 from skrank_abstain._kernels.gaps import count_within, differences_between, rank_bounds
 from skrank_abstain._kernels.histogram import outcome_histogram
 from skrank_abstain._kernels.outcomes import count_outcomes
@@ -40,9 +40,12 @@ grades = np.arange(raw.size) % 40
 offsets = np.array([0, 5, raw.size])
 scores, rows = sort_within_queries(raw, np.arange(raw.size), offsets)
 left, right, differences = fill_pairs(raw, np.arange(raw.size), offsets)
-edges = np.array([0.5, 1.2])
+edges, tables = np.array([0.5, 1.2]), np.ones((4, 4, 3))
 bins = np.searchsorted(edges, scores, side="right")
 group = np.arange(16).reshape(4, 4)
+settled = [*np.empty((2, 3), dtype=np.int64), np.empty(3), np.empty((3, 3))]
+settle_bins(left[:3], right[:3], differences, bins, 0.0, group, group, tables[..., 0],
+            tables, *settled)
 results = [
     scores, rows, left, right, differences,
     count_within(scores, offsets, np.array([1.0, np.inf])),
@@ -51,6 +54,7 @@ results = [
     differences_between(scores, offsets, 0.5, 2.0),
     count_outcomes(scores, grades, offsets, np.array([0.5]), 0.0, np.ones(raw.size)),
     weigh_groups(scores, edges, grades, None, offsets, group, 16, 0.0, by_query=True),
+    *settled,
     rank_bounds(scores, offsets, 1.0),
     ranks_of_bins(grades[:5], np.array([0, 2, 5]), np.tri(40, k=-1, dtype=bool)),
     ranks_of_orders(left[:3], right[:3], np.array([0, 3]), np.array([0, 5])),
