@@ -239,11 +239,12 @@ class Leaderboard(Saved, BaseEstimator):
         judges : frame, mapping of columns or list of mappings, default=None
             Votes of automatic judges, in the same columns; ``votes`` are then people's.
             ``vote_id`` names the battle in both tables: judges need some battles that
-            people voted on, and others. Not with covariates.
+            people voted on, and others. Not with covariates, ``by`` or ``half_life``;
+            ``weight`` and ``count`` are refused.
         by : str, default=None
             Column with the category of a vote, such as the language of the prompt:
-            each gets a board of its own in ``boards_``, without judges. Ages are
-            counted from the newest vote of all. Warnings and errors name the category.
+            each gets a board of its own in ``boards_``. Ages are counted from the
+            newest vote of all. Warnings and errors name the category.
 
         Returns
         -------
@@ -280,10 +281,10 @@ class Leaderboard(Saved, BaseEstimator):
         voted = *promise, fitted.theta, table, self.ties, float(prior), fitted
         evidence = _evidence.VoteEvidence(*voted, lapse=lapse, other_lapses=others)
         if judges is not None:
-            if self.lapses or covariates:
+            if self.lapses or covariates or by or self.half_life is not None:
                 raise ValueError(
-                    "judges must be None with covariates and with lapses=True: what "
-                    "judges add is not known there. Fit one or the other."
+                    "judges must be None with covariates, by, half_life and lapses: "
+                    "what judges add is not known there. Fit one or the other."
                 )
             theirs = _votes.read_judges(judges, votes, table, labels)
             evidence = fit_with_judges(evidence, *theirs)

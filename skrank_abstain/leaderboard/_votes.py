@@ -263,10 +263,11 @@ def _copies(
     names = table.keys() - {*chain(*_NEEDED.values()), "reviewer", "answer_id"}
     beside = zip(*map(table.get, names), strict=True)
     last: dict[Any, int] = {}
+    dates = all(_DAY.fullmatch(str(time)) for time in when if not is_blank(time))
     rows = zip(when, who, beside, *votes.tolist(), strict=True)
     for row, (time, voter, others, *vote) in enumerate(rows):
         exact = "time" in table and _FRACTION.search(str(time)) is not None
-        dated = is_blank(voter) or _DAY.fullmatch(str(time))  # a day fits many votes
+        dated = is_blank(voter) or dates  # a day fits many votes
         if weight[row] and not is_blank(time) and (exact or not dated):
             key = exact or str(voter), *map(str, (*others, *vote))
             copies += [last[key]] if key in last else []
@@ -325,9 +326,15 @@ def read_judges(
     """
     try:
         table = read_votes(judges, items=people.items, labels=labels, repeated=True)
-        ids = _vote_ids(judges)
+        ids = np.array(_vote_ids(judges), dtype=object)
     except (TypeError, ValueError) as error:
         raise type(error)(f"judges must be a table of votes: {error}") from None
+    if not np.isin(table.weight, (0, 1)).all():
+        raise ValueError(
+            "judges must vote once a row, each battle counting alike, got columns "
+            "weight or count: drop them."
+        )
+    table, ids = table.take(table.weight > 0), ids[table.weight > 0]
     rows = {name: row for row, name in enumerate(_vote_ids(votes))}
     vote = np.fromiter((rows.get(name, -1) for name in ids), np.int64, len(ids))
     seen = vote >= 0
@@ -335,9 +342,9 @@ def read_judges(
     theirs = np.stack([people.left, people.right])[:, vote[seen]]
     other = np.flatnonzero((np.sort(ours, axis=0) != np.sort(theirs, axis=0)).any(0))
     if other.size:
-        name = np.array(ids, dtype=object)[seen][other[0]]
         raise ValueError(
-            f"judges must vote on the same two items as people, got vote_id {name!r} "
+            "judges must vote on the same two items as people, got vote_id "
+            f"{ids[seen][other[0]]!r} "
             f"with others, and {other.size} such votes in all."
         )
     battle = _positions(ids, dict.fromkeys(ids))

@@ -38,6 +38,8 @@ _VOCABULARIES: tuple[dict[Any, int], ...] = (
     {-1: -1, 1: 1},
     *({right: -1, left: 1} | _TIES for right, left in _WORDS),
 )
+#: A date without marks, such as 20260414.
+_DIGITS = re.compile(r"(19|20)\d{6}(\.0)?")
 #: A tie in words, in small letters alone.
 _TIE = re.compile("tie|draw|same|equal|both|neither|(tie|equally)?(both)?(good|bad)")
 _KNOWN = (
@@ -146,11 +148,13 @@ def read_times(column: Sequence[Any], name: str, *, blank: bool = False) -> Floa
 
 def _days(value: Any) -> tuple[float, bool]:
     """Return a date as days, or a number, and whether it is a date; NaN for others."""
+    text = str(value).strip()
     with suppress(TypeError, ValueError):
-        if not isinstance(value, date | np.datetime64):
+        # Not 20260414, a date whose digits do not count days.
+        if not (isinstance(value, date | np.datetime64) or _DIGITS.fullmatch(text)):
             return float(value), False
     with suppress(ValueError):
-        time = datetime.fromisoformat(str(value).strip())
+        time = datetime.fromisoformat(text.removesuffix(".0"))
         return time.replace(tzinfo=time.tzinfo or UTC).timestamp() / 86_400, True
     return np.nan, False
 

@@ -246,14 +246,15 @@ def trained_on(model: Any, X: Any, y: Any, queries: Queries) -> bool:
     final, X = _models.at_the_end(model, X)
     if (booster := _models.booster_of(final)) is not None:
         X = align_columns(X, booster, booster.features(final))
-    found = _first_tree(final)
-    if found is not None and found[0].sum() == _num_samples(X):
+    found, n = _first_tree(final), _num_samples(X)
+    if found is not None and found[0].sum() == n:
         counts, leaves = found
-        n = counts.sum()
         if multinomial.pmf(counts, n, counts / n) <= _BY_CHANCE:
             of_row = leaves(X)
             if np.array_equal(np.bincount(of_row, minlength=counts.size), counts):
                 return True
+    elif found is not None and found[0].sum() > n:
+        return False
     # A copy may be refused these rows or labels, which then did not train it.
     with suppress(TypeError, ValueError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -268,12 +269,9 @@ def _first_tree(model: Any) -> tuple[Any, Any] | None:
     if not hasattr(model, "apply"):  # scikit-learn's trees, and all that add them up
         return None
     tree = np.ravel(getattr(model, "estimators_", model))[0].tree_
-    drawn = getattr(model, "estimators_samples_", [slice(None)])[0]
-    each = (
-        tree.n_node_samples
-        if isinstance(drawn, slice)
-        else tree.weighted_n_node_samples
-    )
+    drawn, each = slice(None), tree.n_node_samples
+    if hasattr(model, "estimators_samples_"):  # forests weigh rows as often drawn
+        drawn, each = model.estimators_samples_[0], tree.weighted_n_node_samples
 
     def leaves(X: Any) -> Any:
         rows = X if issparse(X) else as_numbers(X)

@@ -139,6 +139,20 @@ def test_clusters_and_weights_of_people_count():
     assert np.trace(half.covariance_) > 1.5 * np.trace(plain.covariance_)
 
 
+def test_what_a_judge_skips_does_not_count():
+    _, people, judges = drawn(400, 800)
+    skipped = np.arange(len(judges["label"])) % 3 == 0
+    given = {k: np.asarray(v)[~skipped] for k, v in judges.items()}
+    label = np.where(skipped, "skip", judges["label"])
+    expected = Leaderboard().fit(people, judges=given)
+    found = Leaderboard().fit(people, judges=judges | {"label": label})
+    np.testing.assert_array_equal(found.strengths_, expected.strengths_)
+    np.testing.assert_array_equal(found.covariance_, expected.covariance_)
+    for name in ("weight", "count"):
+        with pytest.raises(ValueError, match="judges must vote once a row"):
+            Leaderboard().fit(people, judges=judges | {name: np.full(skipped.size, 2)})
+
+
 def test_a_board_with_judges_does_what_others_do():
     _, people, judges = drawn(400, 800)
     board = Leaderboard(random_state=0).fit(people, judges=judges)

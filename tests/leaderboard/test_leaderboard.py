@@ -952,8 +952,12 @@ def test_more_random_votes_than_are_provided_for_warn():
 
 def test_random_votes_go_with_neither_judges_nor_scores():
     votes = drawn(n_votes=40) | {"vote_id": np.arange(40)}
-    with pytest.raises(ValueError, match=r"judges must be None with .* lapses=True"):
+    with pytest.raises(ValueError, match=r"judges must be None with .* lapses"):
         Leaderboard(lapses=True).fit(votes, judges=votes)
+    with pytest.raises(ValueError, match=r"judges must be None with .* half_life"):
+        Leaderboard(half_life=30).fit(votes | {"time": np.arange(40)}, judges=votes)
+    with pytest.raises(ValueError, match=r"judges must be None with .* by,"):
+        Leaderboard().fit(votes, judges=votes, by="vote_id")
     with pytest.raises(ValueError, match="lapses must be False for fit_scores"):
         Leaderboard(lapses=True).fit_scores({"A": [1.0, 2], "B": [2.0, 4]})
 

@@ -382,6 +382,13 @@ def test_votes_of_one_day_are_no_copies(day):
     assert weights_of(twice) == [1, 1]
 
 
+def test_midnight_is_a_moment_beside_others():
+    hours = [f"2026-11-27 {hour:02}:00:00" for hour in range(3)]
+    rows = [vote(time=hour) for hour in hours]
+    with pytest.warns(UserWarning, match="votes repeat 3 votes with their voter"):
+        assert weights_of([*rows, *rows]) == [0, 0, 0, 1, 1, 1]
+
+
 @pytest.mark.parametrize(
     "other",
     [
