@@ -1,5 +1,6 @@
 """Settings of all tests: one thread each, the same random numbers on every run."""
 
+import gc
 import json
 import os
 import random
@@ -26,6 +27,20 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("suite")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without looking for garbage: all tests are kept until the end.
+
+    Nor are they looked through while they run.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -64,6 +64,18 @@ def test_ci_runs_the_readmes_test_command():
     assert "-m pytest -n auto -m slow" in ci  # and what the command leaves out
 
 
+def test_ci_finds_the_long_tests_by_what_their_files_say():
+    # It collects the files that `grep` names: a mark elsewhere would be missed.
+    others = [
+        path
+        for path in (ROOT / "tests").rglob("*.py")
+        if not path.name.startswith("test_") and "slow" in path.read_text("utf-8")
+    ]
+    assert [path.name for path in others] == ["conftest.py"]
+    said = others[0].read_text("utf-8")
+    assert said.count("slow") == said.count("too_slow")  # of Hypothesis
+
+
 def test_ci_tests_the_oldest_versions_that_are_declared():
     project = PYPROJECT["project"]
     lists = {"": project["dependencies"]} | project["optional-dependencies"]

@@ -1,6 +1,7 @@
 """id_: the same digits wherever one fitted ranker speaks, and others for another."""
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -71,15 +72,16 @@ def test_another_process_finds_the_same():
         "ranker = BALToR(Ridge(), random_state=0)\n"
         "print(ranker.fit(known.data, known.target, qid=known.qid).id_)\n"
     )
-    for seed in ("1", "2"):
-        found = subprocess.run(
-            [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert found.stdout.strip() == RANKER.id_
+    # Texts hash otherwise there than here.
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == RANKER.id_
 
 
 def test_whatever_is_fitted_changes_it():

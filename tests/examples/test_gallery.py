@@ -472,6 +472,7 @@ def test_19_label_rankings(page):
     assert (np.min(learned, axis=0) > constant + 0.3).all()
 
 
+@pytest.mark.slow
 def test_20_auc(page, capsys):
     found = page("plot_20_auc")
     rows = re.findall(r"([\d.]+), ([\d.]+) to ([\d.]+)", capsys.readouterr().out)

@@ -118,7 +118,7 @@ def test_an_answer_about_one_pair_tells_about_the_others():
 
 def test_hundreds_of_contradictory_answers_stay_finite():
     rng = np.random.default_rng(3)
-    n = 40
+    n = 25  # 300 answers: no float is as small as their chance
     prior = random_prior(rng, n)
     left, right = np.triu_indices(n, 1)
     likelihood = 1e-12 ** rng.integers(0, 20, (left.size, 3))
