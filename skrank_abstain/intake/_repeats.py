@@ -56,6 +56,9 @@ class HashedRows(Value):
         The smallest 100,000, ascending.
     complete : bool
         Whether these are all.
+    chance : float
+        Expected number of rows of ``fit`` that equal a new one by chance, because
+        features are coarse: as often as two rows of a part do.
     fingerprint : str
         Of all data of ``fit``; empty if X cannot be read.
     queries : ndarray of shape (n_queries,), uint64
@@ -70,6 +73,7 @@ class HashedRows(Value):
     trained: bool
     hashes: BitArray
     complete: bool
+    chance: float = 0.0
     fingerprint: str = ""
     queries: BitArray = field(default_factory=_NONE.copy)
 
@@ -177,7 +181,7 @@ def _compare(
     trains[calibration] = False
     different, number = np.unique(hashes, return_inverse=True)
     ambiguous = np.zeros(different.size, dtype=bool)  # equal rows within a query
-    counts = []
+    counts, n_equal_pairs, n_pairs = [], 0, 1
     # A slice of all rows copies nothing, which many partitions have no memory for.
     every = slice(None) if calibration.size == hashes.size else calibration
     for rows in (np.flatnonzero(trains), every):
@@ -188,8 +192,11 @@ def _compare(
         if look_for_copies:
             copies = _copies(hashes[rows], labels[rows], part)
         once = own[~copies[part.codes]]
-        if np.count_nonzero(np.bincount(once)) < _LEAST_DISTINCT * once.size:
+        times = np.bincount(once)
+        if np.count_nonzero(times) < _LEAST_DISTINCT * once.size:
             return _NOT_COMPARABLE
+        n_equal_pairs += int((times * (times - 1)).sum())
+        n_pairs += once.size * (once.size - 1)
         count = np.bincount(own, minlength=different.size)
         several = count[own] > 1
         key = own[several] * part.n_queries + part.codes[several]
@@ -207,6 +214,7 @@ def _compare(
         trained=bool(trains.any()),
         hashes=known[:_REMEMBERED].copy(),
         complete=known.size <= _REMEMBERED,
+        chance=known.size * n_equal_pairs / n_pairs,
     )
 
 
@@ -231,7 +239,8 @@ def warn_of_repeats(found: HashedRows, unit: str = "item", own: bool = False) ->
         f"Drop the copies, or train the model on other {unit}s (split by what comes "
         "back, such as the patient) and pass it fitted"
     )
-    _warn_of_training_rows(n_shared, n_rows, unit, how, remedy)
+    if _is_many(n_shared, n_rows, _FEWEST_ITEMS, found.chance):
+        _warn_of_training_rows(n_shared, n_rows, unit, how, remedy)
     if _is_many(found.n_copies, found.n_queries, _FEWEST_QUERIES):
         what = "queries" if own else "calibration queries"
         warn_user(
@@ -256,25 +265,26 @@ def warn_of_trained(
     # A ranker whose own model came fitted did not train it.
     while (found := getattr(model, "_fit_rows", None)) and not found.trained:
         model = unwrap(model.estimator_)
+    chance = 0.0
     if found is None:
         n_seen = n_rows * trained_on(model, *rows)
         how = "its first tree, or its coefficients, come from them"
     else:
         n_seen = 0 if hashes is None else found.count_in(_one_per_row(hashes))
-        how = "its own fit got them"
+        how, chance = "its own fit got them", found.chance
     remedy = f"Calibrate on other {unit}s, or pass the model unfitted"
-    _warn_of_training_rows(n_seen, n_rows, unit, how, remedy)
+    if _is_many(n_seen, n_rows, _FEWEST_ITEMS, chance):
+        _warn_of_training_rows(n_seen, n_rows, unit, how, remedy)
 
 
 def _warn_of_training_rows(
     n_found: int, n_rows: int, unit: str, how: str, remedy: str
 ) -> None:
-    if _is_many(n_found, n_rows, _FEWEST_ITEMS):
-        warn_user(
-            f"{n_found} of {n_rows} calibration {unit}s {TRAINED_TOO} ({how}): "
-            "the threshold is set on what it has learned by heart, and what it "
-            f"promises need not hold for new {unit}s. {remedy}."
-        )
+    warn_user(
+        f"{n_found} of {n_rows} calibration {unit}s {TRAINED_TOO} ({how}): the "
+        "threshold is set on what it has learned by heart, and what it promises need "
+        f"not hold for new {unit}s. {remedy}."
+    )
 
 
 def warn_of_seen(
@@ -302,8 +312,9 @@ def warn_of_seen(
     if hashes is None:
         return ""
     n_rows, n_seen = len(hashes), found.count_in(_one_per_row(hashes))
-    seen = warn_of_count(n_seen, n_rows, unit) if user_measures else ""
-    if cut and not _is_many(n_seen, n_rows, _FEWEST_ITEMS):
+    chance = found.chance
+    seen = warn_of_count(n_seen, n_rows, chance, unit) if user_measures else ""
+    if cut and not _is_many(n_seen, n_rows, _FEWEST_ITEMS, found.chance):
         seen = f"{n_cut} of {n_queries} queries have the ids of queries that fit got"
         warn_user(
             f"{seen}, with other items: if a split by rows has cut them in two, what "
@@ -321,9 +332,9 @@ def count_seen(found: HashedRows | None, X: Any) -> int:
     return 0 if hashes is None else found.count_in(hashes)
 
 
-def warn_of_count(n_seen: int, n_rows: int, unit: str = "item") -> str:
+def warn_of_count(n_seen: int, n_rows: int, chance: float, unit: str = "item") -> str:
     """Warn, and say it, if many of the rows are as those of ``fit``."""
-    if not _is_many(n_seen, n_rows, _FEWEST_ITEMS):
+    if not _is_many(n_seen, n_rows, _FEWEST_ITEMS, chance):
         return ""
     seen = f"{n_seen} of {n_rows} {unit}s have the features of {unit}s that fit got"
     warn_user(
@@ -390,8 +401,9 @@ def describe_rows(
     return AboutRows(lines, True, seen)
 
 
-def _is_many(n_found: int, n_all: int, fewest: int) -> bool:
-    return n_found >= max(fewest, _SMALLEST_SHARE * n_all)
+def _is_many(n_found: int, n_all: int, fewest: int, chance: float = 0.0) -> bool:
+    # Twice what coarse features make alike on average.
+    return n_found >= max(fewest, _SMALLEST_SHARE * n_all) + 2 * chance * n_all
 
 
 def hash_rows(X: Any) -> BitArray | None:

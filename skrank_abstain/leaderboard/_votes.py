@@ -329,10 +329,10 @@ def read_judges(
         ids = np.array(_vote_ids(judges), dtype=object)
     except (TypeError, ValueError) as error:
         raise type(error)(f"judges must be a table of votes: {error}") from None
-    if not np.isin(table.weight, (0, 1)).all():
+    if odd := {"weight", "count"} & _open(judges).keys():
         raise ValueError(
-            "judges must vote once a row, each battle counting alike, got columns "
-            "weight or count: drop them."
+            "judges must vote once a row, and each battle counts alike, got columns "
+            f"{listed(sorted(odd))}: drop them."
         )
     table, ids = table.take(table.weight > 0), ids[table.weight > 0]
     rows = {name: row for row, name in enumerate(_vote_ids(votes))}
@@ -347,7 +347,7 @@ def read_judges(
             f"{ids[seen][other[0]]!r} "
             f"with others, and {other.size} such votes in all."
         )
-    battle = _positions(ids, dict.fromkeys(ids))
+    battle = _positions(ids.tolist(), dict.fromkeys(ids))
     both, alone = (np.unique(battle[some]).size for some in (seen, ~seen))
     if min(both, alone) < 2:
         raise ValueError(

@@ -81,7 +81,7 @@ def evaluate(
     refuse_split_queries([ids for _, ids, _ in found])
     totals = [each for each, *_ in found if each is not None]
     n_seen, n_rows = np.sum([counts for *_, counts in found], axis=0)
-    intake.warn_of_count(int(n_seen), int(n_rows))
+    intake.warn_of_count(int(n_seen), int(n_rows), getattr(known, "chance", 0.0))
     parts = [each.name for each in fields(PairTotals)]
     arrays = {n: [getattr(t, n) for t in totals] or [np.empty(0)] for n in parts}
     return PairTotals(**{n: np.concatenate(each) for n, each in arrays.items()})

@@ -5,13 +5,13 @@ import json
 import os
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from hashlib import sha256
 from io import BytesIO, StringIO
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -45,6 +45,10 @@ _ANYONE = "reviewer"
 #: Name of the reviewer whose answers are known to be right.
 GOLD = "gold="
 _NEEDED = ("left", "right", "label")
+#: Columns of a task; items have their names, or their rows of X.
+TASK = ("pair_id", "qid", "left_id", "right_id")
+#: Columns that are read from a table.
+READ = (*TASK, "left", "right", "label", "reviewer", "time")
 #: Columns of decisions and questions, whose label is the model's.
 OF_THE_MODEL = ("risk", "accepted", "p_left", "value")
 #: Columns of answers.
@@ -618,3 +622,36 @@ def _csv_of_workbook(data: bytes, path: str | os.PathLike[str]) -> bytes:
         texts = (cell if isinstance(cell, str) else as_text(cell) for cell in cells)
         csv.writer(text).writerow(texts)
     return text.getvalue().encode()
+
+
+def rows_of_table(text: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a table of tasks with their answers."""
+    headers = {
+        delimiter: next(csv.reader(StringIO(text, newline=""), delimiter=delimiter))
+        for delimiter in ",;\t"
+    }
+    # The first one that splits the header into the most columns.
+    delimiter = max(headers, key=lambda each: len(headers[each]))
+    names = [name.strip().lower() for name in headers[delimiter]]
+    if "label" not in names:
+        raise csv.Error(
+            "no column is called label. A table must have columns left_id, right_id, "
+            f"label, and qid if there are several queries, got {listed(names)}"
+        )
+    if twice := [name for name in READ if names.count(name) > 1]:
+        raise csv.Error(f"two columns are called {twice[0]}")
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    seen: list[str] = []
+    for row in islice(reader, 1, None):
+        if len(row) not in (0, len(names)):
+            raise csv.Error(f"line {reader.line_num} has another length")
+        seen += row[-1:]
+        cells = map(of_cell, row) if "pair_id" in names else row
+        yield dict(zip(names, cells, strict=False))  # a blank one keeps its number
+    # Some programs end no last row; what a cut one ends in stands nowhere else.
+    cut = not text.endswith(("\n", "\r")) and seen.count(seen[-1]) == 1 if seen else 0
+    if cut and names[-1] in {*READ} - {"label"}:
+        raise csv.Error(
+            f"the last row may be cut at {seen[-1]!r}; end it with a line break if it "
+            "is whole"
+        )

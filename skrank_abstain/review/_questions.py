@@ -12,7 +12,7 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from io import BytesIO, StringIO
-from itertools import chain, compress, islice, product
+from itertools import chain, compress, product
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -37,10 +37,8 @@ _HINT = {
     "errorStyle": "warning",
     "error": "Choose left, same or right, or leave the cell empty.",
 }
-#: Columns of a task; items have their names, or their rows of X.
-_TASK = ("pair_id", "qid", "left_id", "right_id")
-#: Columns that are read from a table.
-_READ = (*_TASK, "left", "right", "label", "reviewer", "time")
+#: Fewer equal answers are no sign of a copy.
+_FEWEST_COPIED = 10
 #: Columns by which a table of questions may name the pairs.
 _NAMED = ("pair_id", "left_id", "right_id")
 _SAID = ("left", "right", "same", "tie")
@@ -151,7 +149,7 @@ class Questions(PairDecisions):
                 f"holds {len(answered)}: write the questions to another file."
             )
         tasks = self._tasks(shown)
-        columns = [*(tasks[0] if tasks else _TASK), "label", "reviewer"]
+        columns = [*(tasks[0] if tasks else _answers.TASK), "label", "reviewer"]
         rows = [
             [_answers.as_cell(task.get(name, "")) for name in columns] for task in tasks
         ]
@@ -280,7 +278,7 @@ class Questions(PairDecisions):
             sides = [(pair.get(f"{s}_id", pair[s]), pair[s]) for s in ("left", "right")]
             rows = {str(name): row for name, row in sides}
             name, left, right = _answers.pair_id(qid, *rows)
-            task = dict(zip(_TASK, (name, qid, left, right), strict=True))
+            task = dict(zip(_answers.TASK, (name, qid, left, right), strict=True))
             task["qid"] = "" if pair["qid"] is None else qid
             if by_question:
                 task |= _drawn(task, [*rows], by_question[number])
@@ -375,7 +373,7 @@ def _check_blind(tasks: list[dict[str, str]]) -> None:
     On a side most texts are the name of one of the two items; above both, any is one.
     """
     own = [{task[s].strip().casefold() for s in _NAMED[1:]} for task in tasks]
-    for name in tasks[0].keys() - {*_TASK} or {"left_id"}:
+    for name in tasks[0].keys() - {*_answers.TASK} or {"left_id"}:
         texts = [task[name].strip().casefold() for task in tasks]
         named = sum(text in ids for text, ids in zip(texts, own, strict=True))
         above = not name.startswith(("left_", "right_"))
@@ -392,7 +390,7 @@ def _check_blind(tasks: list[dict[str, str]]) -> None:
         for task, side in product(tasks, _NAMED[1:])
         # A number, or a short word, may stand in any text.
         if len(task[side]) > 2 and not task[side].isdecimal()
-        for name in task.keys() - {*_TASK}
+        for name in task.keys() - {*_answers.TASK}
         if re.search(rf"(?i)(?<!\w){re.escape(task[side])}(?!\w)", task[name])
     }
     if told:
@@ -411,7 +409,7 @@ def _shown_questions(
     columns = {
         name: [_plain(value) for value in column]
         for name, column in columns.items()
-        if name in _NAMED or name.strip().lower() not in {*_READ, *own}
+        if name in _NAMED or name.strip().lower() not in {*_answers.READ, *own}
     }
     lone = [name for name in columns if _other_side(name) not in columns]
     n_rows = len(columns["left_text"])
@@ -573,6 +571,12 @@ def read_answers(
                 "the later version alone, or rename the file of another person."
             )
         seen[whose] = file
+        copied = seen.setdefault(str(new), file)
+        if copied != file and not named and len(new) >= _FEWEST_COPIED:
+            warn_user(
+                f"{os.fspath(copied)!r} and {os.fspath(file)!r} hold the same "
+                f"{len(new)} answers and count as two people: pass one if it is a copy."
+            )
         # Who wrote a name once filled in the whole file.
         who = {"reviewer": named.pop() if len(named) == 1 else name}
         answers += [who | answer for answer in new]
@@ -643,39 +647,7 @@ def _rows_of(text: str) -> Iterator[Mapping[str, Any]]:
         # Other ends of lines, as U+2028, may stand inside a text.
         yield from map(json.loads, filter(str.strip, text.split("\n")))
     else:
-        yield from _rows_of_table(text)
-
-
-def _rows_of_table(text: str) -> Iterator[Mapping[str, Any]]:
-    headers = {
-        delimiter: next(csv.reader(StringIO(text, newline=""), delimiter=delimiter))
-        for delimiter in ",;\t"
-    }
-    # The first one that splits the header into the most columns.
-    delimiter = max(headers, key=lambda each: len(headers[each]))
-    names = [name.strip().lower() for name in headers[delimiter]]
-    if "label" not in names:
-        raise csv.Error(
-            "no column is called label. A table must have columns left_id, right_id, "
-            f"label, and qid if there are several queries, got {listed(names)}"
-        )
-    if twice := [name for name in _READ if names.count(name) > 1]:
-        raise csv.Error(f"two columns are called {twice[0]}")
-    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    seen: list[str] = []
-    for row in islice(reader, 1, None):
-        if len(row) not in (0, len(names)):
-            raise csv.Error(f"line {reader.line_num} has another length")
-        seen += row[-1:]
-        cells = map(_answers.of_cell, row) if "pair_id" in names else row
-        yield dict(zip(names, cells, strict=False))  # a blank one keeps its number
-    # Some programs end no last row; what a cut one ends in stands nowhere else.
-    cut = not text.endswith(("\n", "\r")) and seen.count(seen[-1]) == 1 if seen else 0
-    if cut and names[-1] in {*_READ} - {"label"}:
-        raise csv.Error(
-            f"the last row may be cut at {seen[-1]!r}; end it with a line break if it "
-            "is whole"
-        )
+        yield from _answers.rows_of_table(text)
 
 
 def _annotations(task: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

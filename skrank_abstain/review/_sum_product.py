@@ -72,6 +72,8 @@ def link_items(
 
     At most ``most_cut`` items are cut; the other loops stay.
     """
+    # Contiguous, as without answers: for strides all would be compiled once more.
+    left, right = np.stack([left, right])
     ends = np.stack([left, right], axis=1).ravel()
     start = np.append(0, np.cumsum(np.bincount(ends, minlength=n)))
     pairs = np.argsort(ends, kind="stable") // 2

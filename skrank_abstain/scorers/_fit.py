@@ -306,5 +306,7 @@ def _copy_scores_alike(model: Any, X: Any, y: Any, queries: Queries) -> bool:
         return next(staged(X))
 
     asked, again = (ask(own) if few else own.coef_ for own in (model, other))
-    same = np.isclose(asked, again, rtol=1e-5, atol=0).mean() > 0.5
-    return bool(same and np.ptp(asked) > 0)
+    if np.shape(asked) != np.shape(again) or np.ptp(asked) == 0:
+        return False
+    told = np.asarray(asked) != 0  # coefficients of what tells nothing are alike
+    return bool(np.isclose(asked, again, rtol=1e-5, atol=0)[told].mean() > 0.9)

@@ -262,7 +262,9 @@ def resolve_model(model: Any) -> Any:
                 "only trains on frames of a cluster: fit it there first."
             )
         return booster.local(unwrap(model))
-    if not any(hasattr(unwrap(model), method) for method in _METHODS):
+    # Some have it on the class alone until they are fitted, as StackingRegressor.
+    own = unwrap(model), type(unwrap(model))
+    if not any(hasattr(each, method) for each in own for method in _METHODS):
         raise TypeError(
             "estimator must have one of decision_function, predict_proba and predict, "
             f"got {shown(model)}, which has none; pass a model, the path of its file, "
@@ -366,7 +368,7 @@ def requests_queries(model: Any) -> bool:
     final = last_step(model)
     # A library's own predict takes no queries, and asking costs a third of a request.
     own = any(booster.owns(type(final)) for booster in _boosters.BOOSTERS)
-    if own or not hasattr(final, "get_metadata_routing"):
+    if own or not hasattr(final, "set_predict_request"):
         return False
     request = final.get_metadata_routing()
     plain = isinstance(request, MetadataRequest)  # not the router of a search

@@ -503,15 +503,54 @@ def test_samples_of_several_labels():
         ranker.report(X[100:200], y[100:200])
 
 
-def test_samples_in_both_parts():
+@pytest.fixture
+def calibrated(monkeypatch):
+    """The rows that the last fit calibrated on."""
+    rows, compare = [], _repeats._compare
+
+    def note(hashes, queries, calibration, *more):
+        rows[:] = calibration
+        return compare(hashes, queries, calibration, *more)
+
+    monkeypatch.setattr(_repeats, "_compare", note)
+    return rows
+
+
+def exchanged(rows, n_rows, n_copies):
+    """Return rows of the other part in place of some."""
+    found = np.arange(n_rows)
+    found[rows[:n_copies]] = np.setdiff1d(found, rows)[:n_copies]
+    return found
+
+
+def test_samples_in_both_parts(calibrated):
     X, y = make_multilabel_classification(200, n_classes=4, random_state=0)
     X = X + np.random.default_rng(0).normal(size=X.shape)
-    # Once more: in each part most rows differ from each other.
-    rows = np.append(np.arange(200), np.arange(20))
     labels = MultiOutputClassifier(LogisticRegression(max_iter=1000))
     ranker = SelectiveMultilabelRanker(labels, calibration_size=0.5, random_state=3)
-    with pytest.warns(UserWarning, match="calibration samples trained the model"):
+    rows = exchanged(ranker.fit(X, y) and calibrated, 200, 12)
+    with pytest.warns(UserWarning, match="12 of 100 calibration samples trained the"):
         ranker.fit(X[rows], y[rows])
+
+
+def test_rows_that_are_coarse_are_alike_by_chance():
+    rng = np.random.default_rng(0)
+
+    def day(n):  # of patients: age, pain, and oxygen
+        vitals = rng.integers(18, 95, n), rng.integers(0, 11, n), rng.normal(96, 2, n)
+        return np.column_stack([*vitals[:2], vitals[2].round(1)])
+
+    X, new, qid = day(1200), day(1000), np.arange(1200) // 12
+    y = np.round(X[:, 1] / 4 + rng.normal(size=1200))
+    ranker = BALToR(Ridge(), calibration_size=0.25, random_state=0)
+    page = ranker.fit(X, y, qid=qid).report(new, qid=np.arange(1000) // 10)
+    found = ranker._fit_rows
+    expected = 1000 * found.chance
+    assert found.count_in(hash_rows(new)) == pytest.approx(expected, abs=40)
+    assert expected > 20
+    assert "NOT BE NEW" not in page
+    with pytest.warns(UserWarning, match=r"of 1000 items have the features"):
+        ranker.report(np.append(new[:600], X[:400], axis=0), qid=np.arange(1000) // 10)
 
 
 # Pairs of rows
@@ -544,13 +583,18 @@ def test_a_pair_is_the_same_in_either_order():
     assert len(warned(lambda: classifier.score(X[:200], y[:200]))[1]) == 1
 
 
-def test_pairs_in_both_parts():
+def test_pairs_in_both_parts(calibrated):
     X, y = pairs_of(1000)
-    # Once more, the other way round; in each part most pairs differ from each other.
-    X, y = np.append(X, np.roll(X[:40], 3, axis=1), axis=0), np.append(y, -y[:40])
     classifier = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
-    with pytest.warns(UserWarning, match="calibration pairs trained the model"):
+    known = np.array(classifier.fit(X, y) and calibrated)
+    others, rows = np.setdiff1d(np.arange(1000), known), np.arange(1000)
+    # The other way round, and with the labels by which the pairs are split.
+    for label in (-1, 1):
+        here, there = known[y[known] == label], others[y[others] == -label]
+        rows[here[:20]] = there[:20]
+        X[here[:20]] = np.roll(X[there[:20]], 3, axis=1)
+    with pytest.warns(UserWarning, match="40 of 250 calibration pairs trained the"):
         classifier.fit(X, y)
     # Together by qid they are on one side.
-    classifier.fit(X, y, qid=np.append(np.arange(1000), np.arange(40)))
+    classifier.fit(X, y, qid=rows)
     assert classifier._fit_rows.n_shared == 0

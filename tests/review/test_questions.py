@@ -15,7 +15,7 @@ from doubles import FirstColumn
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.review import _answers, read_answers
+from skrank_abstain.review import _answers, _questions, read_answers
 
 DATA = make_ranking(n_queries=40, random_state=0)
 RANKER = BALToR(
@@ -723,6 +723,18 @@ def test_a_label_is_of_the_sides_as_they_stand_in_its_row(how, table, tmp_path):
     # A name of zeros alone is changed on either side; the other one is known.
     turned = [row for row in turned if row["left_id"] != row["right_id"]]
     assert same(answered(tmp_path, turned), answered(tmp_path, table))
+
+
+def test_a_copy_under_another_name_is_asked_about(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(_questions, "_FEWEST_COPIED", len(table))
+    for name in ("ann", "ann - Copy", "bo"):
+        label = "right" if name == "bo" else "left"
+        rows = [row | {"label": label} for row in table]
+        pd.DataFrame(rows).to_csv(tmp_path / f"{name}.csv", index=False)
+    ann, copy, bo = (tmp_path / f"{name}.csv" for name in ("ann", "ann - Copy", "bo"))
+    assert len(read_answers(ann, bo)) == 2 * len(table)
+    with pytest.warns(UserWarning, match=r"hold the same \d+ answers and count as two"):
+        assert len(read_answers(ann, copy)) == 2 * len(table)
 
 
 def test_names_may_be_covered_for_who_must_not_see_them(table, tmp_path):

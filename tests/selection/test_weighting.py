@@ -17,6 +17,7 @@ from skrank_abstain.selection import (
     Bound,
     CertifiedRisk,
     GuaranteedCoverage,
+    _rules,
     at_thresholds,
     fit_calibration,
 )
@@ -249,10 +250,11 @@ def test_a_tenth_of_large_queries_breaks_the_bound_by_pair():
         (Bound("discordance", 0.3, "queries"), (np.nan, np.nan), None),
     ],
 )
-def test_the_other_weighting_is_held_against_the_bound(bound, found, said):
+def test_the_other_weighting_is_held_against_the_bound(bound, found, said, monkeypatch):
+    monkeypatch.setattr(_rules, "both_ways", lambda *_: found)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        warn_of_other(bound, found)
+        warn_of_other(bound, None, None)
     texts = [str(each.message) for each in seen]
     assert len(texts) == (said is not None)
     assert all(said in text for text in texts)
