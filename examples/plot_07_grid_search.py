@@ -32,7 +32,6 @@ cost = 0.15  # of an abstention, a wrong order being 1
 utility = selective_utility(cost)
 ranker = BALToR(
     LGBMRanker(n_estimators=20, learning_rate=0.1, n_jobs=1, verbose=-1),
-    calibration_size=0.3,
     random_state=0,
 )
 grid = {

@@ -167,6 +167,9 @@ class Display(Table):
 
     name: str | None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
     @classmethod
     def open_ranker(
         cls, estimator: Any, X: Any, y: Any, qid: Any, needs: str | None = None

@@ -3,6 +3,7 @@
 import os
 import re
 import runpy
+import warnings
 from pathlib import Path
 
 import matplotlib as mpl
@@ -27,7 +28,10 @@ def page(tmp_path, monkeypatch):
     monkeypatch.setattr(plt, "show", lambda: None)
 
     def run(name):
-        found = runpy.run_path(str(EXAMPLES / f"{name}.py"))
+        with warnings.catch_warnings():
+            # The site would print them above what the page shows.
+            warnings.filterwarnings("error", "Only|More than|All")
+            found = runpy.run_path(str(EXAMPLES / f"{name}.py"))
         for figure in map(plt.figure, plt.get_fignums()):
             # A title is all that is said of a figure to who cannot see it.
             assert figure.get_suptitle() or any(ax.get_title() for ax in figure.axes)
@@ -235,7 +239,8 @@ def test_07_grid_search(page, capsys):
     gap = np.ptp(worth.unstack().to_numpy(), axis=1)
     assert gap.max() < 0.006
     later = re.findall(r": utility ([\d.]+), .* decided", capsys.readouterr().out)
-    assert float(later[0]) > max(0.85, float(later[1])) + 0.01
+    # "Worth more than asking about every pair, and more than deciding every pair."
+    assert float(later[0]) > max(0.85, float(later[1])) + 0.005
 
 
 @pytest.mark.slow
