@@ -84,9 +84,6 @@ class Changes(Table):
     def __len__(self) -> int:
         return int(self.because.size)
 
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        return vars(self)
-
     def __repr__(self) -> str:
         shown = self._shown(_LINES).items()
         cells = [[name, *map(str, map(plain, column))] for name, column in shown]
