@@ -27,7 +27,12 @@ from sklearn.utils import Bunch
 from skrank_abstain import pairs
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import write_file
-from skrank_abstain._validation import check_numbers, check_positive_int, shown
+from skrank_abstain._validation import (
+    check_numbers,
+    check_positive_int,
+    id_as_text,
+    shown,
+)
 
 #: First bytes of compressed files.
 _SIGNS: dict[bytes, Any] = {
@@ -471,7 +476,9 @@ def save_trec(
     starts = 1 + np.flatnonzero(ranking.qid[1:] != ranking.qid[:-1])
     parts = [_falling(part) for part in np.split(ranking.score, starts)]
     columns = {"qid": ranking.qid, "item_id": ranking.item_id, "tag": np.array([tag])}
-    texts = {name: [*map(_as_id, column.tolist())] for name, column in columns.items()}
+    texts = {
+        name: [*map(id_as_text, column.tolist())] for name, column in columns.items()
+    }
     for name, column in texts.items():
         wrong = [text for text in column if text.split() != [text] or text == "None"]
         if wrong:
@@ -485,12 +492,6 @@ def save_trec(
         for place, (query, name, score) in zip(ranking.place, fields, strict=True)
     )
     write_file(path, "".join(lines))
-
-
-def _as_id(value: Any) -> str:
-    """Return an identifier as text: 18219 for 18219.0, which gaps make in a frame."""
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value) if whole else value)
 
 
 def _falling(scores: FloatArray) -> FloatArray:

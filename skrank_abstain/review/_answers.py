@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._validation import is_blank, is_missing, listed, shown
+from skrank_abstain._validation import id_as_text, is_blank, is_missing, listed, shown
 from skrank_abstain._warnings import require, warn_user
 from skrank_abstain.pairs import (
     Queries,
@@ -70,9 +70,7 @@ class Said(str):
 
 def as_text(value: Any) -> str:
     """Return an identifier as text; files and frames write the same one differently."""
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        value = int(value)
-    text = value.isoformat() if isinstance(value, date) else str(value)
+    text = value.isoformat() if isinstance(value, date) else id_as_text(value)
     if _DATE.fullmatch(text):
         try:
             return str(np.datetime64(text, "us"))
