@@ -76,6 +76,12 @@ def read_lines(file: Path) -> Iterator[bytes]:
             ) from error
 
 
+def _check_any(n_found: int, rule: str, file: Path) -> None:
+    """Refuse a file in which nothing was found."""
+    if not n_found:
+        raise ValueError(f"{rule}, got none in '{file}'.")
+
+
 def _show(text: bytes) -> str:
     return shown(text.decode("utf-8", errors="replace"))
 
@@ -201,8 +207,8 @@ def _read_items(file: Path, n_features: int | None) -> tuple[Any, FloatArray, In
     while lines := list(islice(stream, BLOCK_LINES)):
         blocks.append(_read_block(lines, first, file, n_features))
         first += len(lines)
-    if not sum(target.size for _, target, _ in blocks):
-        raise ValueError(f"path must hold at least one item, got none in '{file}'.")
+    n_items = sum(target.size for _, target, _ in blocks)
+    _check_any(n_items, "path must hold at least one item", file)
     X, target, qid = zip(*blocks, strict=True)
     return sparse.vstack(X, format="csr"), np.concatenate(target), np.concatenate(qid)
 
@@ -339,11 +345,8 @@ def load_trec(
         of_query = {} if judged is None else judged[query]
         n_judged += document in of_query
         items.append((score, of_query.get(document, 0), query, document))
-    if not items:
-        left = " of a judged query" if drop_unjudged else ""
-        raise ValueError(
-            f"run must hold at least one item{left}, got none in '{run_file}'."
-        )
+    left = " of a judged query" if drop_unjudged else ""
+    _check_any(len(items), f"run must hold at least one item{left}", run_file)
     if judged is not None and not n_judged:
         raise ValueError(
             f"run must have a document that is judged, got none in '{run_file}': "
@@ -360,10 +363,7 @@ def _read_qrels(file: Path) -> dict[str, dict[str, float]]:
     judged: dict[str, dict[str, float]] = {}
     for _, query, document, relevance in _lines(file, _QRELS, "relevance", int):
         judged.setdefault(query, {})[document] = max(relevance, 0)
-    if not judged:
-        raise ValueError(
-            f"qrels must hold at least one judgement, got none in '{file}'."
-        )
+    _check_any(len(judged), "qrels must hold at least one judgement", file)
     return judged
 
 
