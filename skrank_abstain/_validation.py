@@ -294,9 +294,7 @@ def _describe(numbers: FloatArray, bad: IntArray) -> str:
     value = numbers[tuple(bad[0])]
     # The word and the value: a user searches for NaN, and -inf is not inf.
     kind = f"{'NaN' if np.isnan(value) else 'infinity'} ({value})"
-    axes = ", ".join(
-        f"{axis} {i}" for axis, i in zip(("row", "column"), bad[0], strict=False)
-    )
+    axes = ", ".join(map("{} {}".format, ("row", "column"), bad[0]))
     return f"{kind} at {axes} and {len(bad)} such values in all" if axes else kind
 
 
