@@ -294,9 +294,7 @@ def _describe(numbers: FloatArray, bad: IntArray) -> str:
     value = numbers[tuple(bad[0])]
     # The word and the value: a user searches for NaN, and -inf is not inf.
     kind = f"{'NaN' if np.isnan(value) else 'infinity'} ({value})"
-    axes = ", ".join(
-        f"{axis} {i}" for axis, i in zip(("row", "column"), bad[0], strict=False)
-    )
+    axes = ", ".join(map("{} {}".format, ("row", "column"), bad[0]))
     return f"{kind} at {axes} and {len(bad)} such values in all" if axes else kind
 
 
@@ -488,10 +486,8 @@ def check_shares(
     for value in numbers.tolist():
         check_real(value, name, 0, 1, include_low=include_zero, remedy=remedy)
     if numbers.size == 0 or (np.diff(numbers) <= 0).any():
-        raise ValueError(
-            f"{name} must ascend from at least one value, got "
-            f"{listed(numbers.tolist())}."
-        )
+        got = listed(numbers.tolist())
+        raise ValueError(f"{name} must ascend from at least one value, got {got}.")
     return numbers
 
 
@@ -659,8 +655,7 @@ def encode_qid(
     codes, values = (_encode_sortable if sortable else _encode_hashable)(raw, name)
     values, written = _texts_as_objects(values), dict[str, Any]()
     for value in values if values.dtype == object else ():
-        whole = isinstance(value, float) and value.is_integer()
-        text = str(int(value) if whole else value).strip()
+        text = id_as_text(value).strip()
         # Ids may differ by case, as hashes do.
         other = written.setdefault(text.casefold() if name == "groups" else text, value)
         if other is not value:
@@ -670,6 +665,12 @@ def encode_qid(
                 f"case alone: pass [str(q).strip() for q in {name}], in one case."
             )
     return codes, values
+
+
+def id_as_text(value: Any) -> str:
+    """Return an identifier as text; 7.0 is 7, as frames hold integers beside NaN."""
+    whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value) if whole else value)
 
 
 def _texts_as_objects(values: NDArray[Any]) -> NDArray[Any]:

@@ -27,7 +27,12 @@ from sklearn.utils import Bunch
 from skrank_abstain import pairs
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._saving import write_file
-from skrank_abstain._validation import check_numbers, check_positive_int, shown
+from skrank_abstain._validation import (
+    check_numbers,
+    check_positive_int,
+    id_as_text,
+    shown,
+)
 
 #: First bytes of compressed files.
 _SIGNS: dict[bytes, Any] = {
@@ -69,6 +74,12 @@ def read_lines(file: Path) -> Iterator[bytes]:
                 f"{file} must be a whole archive, got one that breaks off or is "
                 f"damaged: {error}"
             ) from error
+
+
+def _check_any(n_found: int, rule: str, file: Path) -> None:
+    """Refuse a file in which nothing was found."""
+    if not n_found:
+        raise ValueError(f"{rule}, got none in '{file}'.")
 
 
 def _show(text: bytes) -> str:
@@ -196,8 +207,8 @@ def _read_items(file: Path, n_features: int | None) -> tuple[Any, FloatArray, In
     while lines := list(islice(stream, BLOCK_LINES)):
         blocks.append(_read_block(lines, first, file, n_features))
         first += len(lines)
-    if not sum(target.size for _, target, _ in blocks):
-        raise ValueError(f"path must hold at least one item, got none in '{file}'.")
+    n_items = sum(target.size for _, target, _ in blocks)
+    _check_any(n_items, "path must hold at least one item", file)
     X, target, qid = zip(*blocks, strict=True)
     return sparse.vstack(X, format="csr"), np.concatenate(target), np.concatenate(qid)
 
@@ -334,11 +345,8 @@ def load_trec(
         of_query = {} if judged is None else judged[query]
         n_judged += document in of_query
         items.append((score, of_query.get(document, 0), query, document))
-    if not items:
-        left = " of a judged query" if drop_unjudged else ""
-        raise ValueError(
-            f"run must hold at least one item{left}, got none in '{run_file}'."
-        )
+    left = " of a judged query" if drop_unjudged else ""
+    _check_any(len(items), f"run must hold at least one item{left}", run_file)
     if judged is not None and not n_judged:
         raise ValueError(
             f"run must have a document that is judged, got none in '{run_file}': "
@@ -355,10 +363,7 @@ def _read_qrels(file: Path) -> dict[str, dict[str, float]]:
     judged: dict[str, dict[str, float]] = {}
     for _, query, document, relevance in _lines(file, _QRELS, "relevance", int):
         judged.setdefault(query, {})[document] = max(relevance, 0)
-    if not judged:
-        raise ValueError(
-            f"qrels must hold at least one judgement, got none in '{file}'."
-        )
+    _check_any(len(judged), "qrels must hold at least one judgement", file)
     return judged
 
 
@@ -471,7 +476,9 @@ def save_trec(
     starts = 1 + np.flatnonzero(ranking.qid[1:] != ranking.qid[:-1])
     parts = [_falling(part) for part in np.split(ranking.score, starts)]
     columns = {"qid": ranking.qid, "item_id": ranking.item_id, "tag": np.array([tag])}
-    texts = {name: [*map(_as_id, column.tolist())] for name, column in columns.items()}
+    texts = {
+        name: [*map(id_as_text, column.tolist())] for name, column in columns.items()
+    }
     for name, column in texts.items():
         wrong = [text for text in column if text.split() != [text] or text == "None"]
         if wrong:
@@ -485,12 +492,6 @@ def save_trec(
         for place, (query, name, score) in zip(ranking.place, fields, strict=True)
     )
     write_file(path, "".join(lines))
-
-
-def _as_id(value: Any) -> str:
-    """Return an identifier as text: 18219 for 18219.0, which gaps make in a frame."""
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value) if whole else value)
 
 
 def _falling(scores: FloatArray) -> FloatArray:

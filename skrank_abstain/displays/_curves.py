@@ -171,7 +171,7 @@ class RiskCoverageDisplay(_display.Display):
         ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
         profile = ranker.risk_profile(X, y, qid=qid)
         if profile.risk.size == 0:
-            raise _display.no_pairs()
+            raise ValueError(_display.NO_PAIRS)
         band = None
         if confidence is not None:
             cls.open_ranker(ranker, X, y, qid, "operating_points")

@@ -31,6 +31,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
 #: Fillings of the markers of the first model on some axes, of the second, ...
 _FILLINGS = ("full", "none", "left", "top", "right")
+#: The error of data without a pair.
+NO_PAIRS = "qid must leave a query with two items: there are no pairs to draw."
 
 
 def require_pyplot(what: str) -> Any:
@@ -298,15 +300,8 @@ def totals_at(
     points = ranker.operating_points(X, y, qid=qid, coverages=coverages, **options)
     totals = [point.totals for point in points]
     if not totals[0].pairs.any():
-        raise no_pairs()
+        raise ValueError(NO_PAIRS)
     return totals
-
-
-def no_pairs() -> ValueError:
-    """Return the error of a display without pairs."""
-    return ValueError(
-        "qid must leave a query with two items: there are no pairs to draw."
-    )
 
 
 def levels_of(values: FloatArray, shares: FloatArray) -> tuple[IntArray, int]:

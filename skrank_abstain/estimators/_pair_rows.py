@@ -223,7 +223,8 @@ def score_sides(
     if verdicts is not None:
         straight, turned = (_decision(model, rows, verdicts) for rows in both_ways(X))
         return straight / 2, turned / 2
-    left, right = sides(X, scorers.feature_names(model))
+    names, made_up = scorers.names_in_model(model)
+    left, right = sides(X, None if made_up else names)
     if scorers.requests_queries(model):
         # As `fit_on_pairs` trains a ranker: each pair is a query of two items.
         pair = np.tile(np.arange(X.shape[0]), 2)

@@ -312,8 +312,7 @@ def warn_of_seen(
     if hashes is None:
         return ""
     n_rows, n_seen = len(hashes), found.count_in(_one_per_row(hashes))
-    chance = found.chance
-    seen = warn_of_count(n_seen, n_rows, chance, unit) if user_measures else ""
+    seen = warn_of_count(n_seen, n_rows, found.chance, unit) if user_measures else ""
     if cut and not _is_many(n_seen, n_rows, _FEWEST_ITEMS, found.chance):
         seen = f"{n_cut} of {n_queries} queries have the ids of queries that fit got"
         warn_user(

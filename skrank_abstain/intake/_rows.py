@@ -186,10 +186,7 @@ def take_columns(X: Any, **named: Any) -> tuple[Any, list[NDArray[Any] | None]]:
     rest = np.delete(np.arange(X.shape[1]), taken)
     if rest.size == 0:
         raise ValueError(f"X must have a column besides those of {listed(given)}.")
-    found = {
-        name: _column_of(X, name, given[name], columns, positions[name])
-        for name in given
-    }
+    found = {k: _column_of(X, k, given[k], columns, at) for k, at in positions.items()}
     values = [*map(found.get, named)]
     if columns is None:
         return X[:, rest], values
@@ -314,9 +311,7 @@ class OneQueryWarning(UserWarning):
     """
 
 
-def _doubt_about_queries(
-    estimator: Any, qid: Any, rows: Rows
-) -> OneQueryWarning | None:
+def _doubt_about_queries(ranker: Any, qid: Any, rows: Rows) -> OneQueryWarning | None:
     """Return a warning if all rows are one query, and no number says so.
 
     A text may be the name of a column that is not in X.
@@ -326,7 +321,7 @@ def _doubt_about_queries(
         return None
     given = "a qid that is the same for all rows" if rows.has_qid else "no qid"
     return OneQueryWarning(
-        f"All {rows.queries.n_items} rows are one query: {type(estimator).__name__} "
+        f"All {rows.queries.n_items} rows are one query: {type(ranker).__name__} "
         f"got {given}. {_REMEDY}"
     )
 

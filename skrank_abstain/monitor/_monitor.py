@@ -259,10 +259,8 @@ class Monitor:
         NaN for "since" while it has not risen. After an alarm it is the time since the
         rise that led to the alarm.
         """
-        n, *levels = self.since
-        before = (self.counts @ np.arange(_N_LEVELS) - levels) / (
-            self.counts[0].sum() - n
-        )
+        counts, (n, *levels) = self.counts, self.since
+        before = (counts @ np.arange(_N_LEVELS) - levels) / (counts[0].sum() - n)
         after = np.array(levels) / n if n else np.full(2, np.nan)
         units = np.array([1.0, self.highest]) / (_N_LEVELS - 1)
         pairs = np.stack([before, after], axis=1) * units[:, None]

@@ -170,16 +170,9 @@ def _counts_around(
 
 
 #: Losses of the top p labels, of all graded labels, and of relevant labels.
-TOP_LOSSES: dict[str, Callable[[RankedLabels, int], FloatArray]] = {
-    "sum": sum_loss,
-    "precision": precision_loss,
-    "dcg": dcg_loss,
-}
-_GRADED: dict[str, Callable[[RankedLabels], FloatArray]] = {
-    "pairwise": pairwise_loss,
-    "misordered_share": misordered_share,
-}
-_BINARY: dict[str, Callable[[RankedLabels], FloatArray]] = {
+TOP_LOSSES = {"sum": sum_loss, "precision": precision_loss, "dcg": dcg_loss}
+_GRADED = {"pairwise": pairwise_loss, "misordered_share": misordered_share}
+_BINARY = {
     "auc": misordered_share,
     "average_precision": average_precision_loss,
     "reciprocal_rank": reciprocal_rank_loss,

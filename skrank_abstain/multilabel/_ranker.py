@@ -486,17 +486,13 @@ class LinearMultilabelRanker(MultilabelRanker):
         return self
 
     def _check_features(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=np.float64
-        )
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=float)
 
     def _scores(self, X: Any) -> FloatArray:
         return np.asarray(X @ self.coef_.T + self.intercept_)
 
 
-def top_targets(
-    relevance: FloatArray, ranks: ArrayLike, ties: str
-) -> Iterator[FloatArray]:
+def top_targets(y: FloatArray, ranks: ArrayLike, ties: str) -> Iterator[FloatArray]:
     """Yield, for each j in ``ranks``, whether labels are among the j most relevant.
 
     Labels of equal relevance share the places that they compete for ("share": the
@@ -505,16 +501,14 @@ def top_targets(
     of shape (n_samples, n_labels), sum to ``min(j, n_labels)``.
     """
     methods = ("ordinal", "ordinal") if ties == "index" else ("min", "max")
-    best, worst = (rankdata(-relevance, method=by, axis=1) for by in methods)
+    best, worst = (rankdata(-y, method=by, axis=1) for by in methods)
     for j in np.asarray(ranks):
         # Labels of equal relevance compete for the places `best` to `worst`, and (j + 1
         # - best) of these are among the first j.
         yield np.clip((j + 1.0 - best) / (worst + 1.0 - best), 0.0, 1.0)
 
 
-def sample_weights(
-    relevance: FloatArray, ranks: IntArray, ties: str
-) -> FloatArray | None:
+def sample_weights(y: FloatArray, ranks: IntArray, ties: str) -> FloatArray | None:
     """Return weights of samples for targets of shared places; None for equal weights.
 
     The most and the least relevant label of each sample are then as far apart in votes
@@ -525,9 +519,9 @@ def sample_weights(
     # Without weights, a sample counts by the range of its votes. For the first rank
     # alone that is 1 / r with r relevant labels, which is best for recall but not for
     # the sum and precision losses.
-    votes = sum(top_targets(relevance, ranks, ties))
+    votes = sum(top_targets(y, ranks, ties))
     spread = np.ptp(np.asarray(votes), axis=1)
-    distance = np.ptp(relevance, axis=1)
+    distance = np.ptp(y, axis=1)
     weight = np.where(spread > 0, distance / np.where(spread > 0, spread, 1.0), 0.0)
     # No weights if all are zero or equal; otherwise of mean one, so that penalties of
     # the base learner keep their meaning.

@@ -13,11 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._validation import (
-    check_numbers,
-    check_positive_int,
-    shown,
-)
+from skrank_abstain._validation import check_numbers, check_positive_int, shown
 from skrank_abstain.pairs._tables import Table, python_rows
 
 

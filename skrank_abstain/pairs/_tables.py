@@ -2,7 +2,6 @@
 
 import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -23,12 +22,12 @@ SHOWN = 10
 _MIDNIGHT = re.compile(r"(?<=-\d\d)[ T]00:00:00(\.0+)?$")
 
 
-class Table(ABC):
+class Table:
     """Base of classes that hold columns of one length."""
 
-    @abstractmethod
     def _columns(self) -> Columns:
-        """Return the columns by name."""
+        """Return the columns by name: by default all attributes."""
+        return vars(self)
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame, with a row for each entry.

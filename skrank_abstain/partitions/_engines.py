@@ -646,9 +646,7 @@ def rows_of(
     if features is None:
         features = [name for name in columns if name not in others]
     require_columns([*others, *features], columns)
-    y, ids = (
-        None if name is None else np.asarray(partition[name]) for name in (label, qid)
-    )
+    y, ids = (None if k is None else np.asarray(partition[k]) for k in (label, qid))
     X = select_columns(partition, features)
     if len(features) == 1 and X.shape[0]:
         cells = np.asarray(partition[features[0]])

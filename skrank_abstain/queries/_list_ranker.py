@@ -215,7 +215,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         return model
 
     def _learn(
-        self, rows: intake.Rows, tuning_size: float, groups: Any = None
+        self, rows: intake.Rows, size: float, groups: Any = None
     ) -> tuple[list[Scores], intake.CalibrationData]:
         """Train the ranker, split the queries, and fit the tie model.
 
@@ -223,7 +223,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         ----------
         rows : Rows
             Result of ``take_labelled_rows``.
-        tuning_size : float
+        size : float
             Share of the calibration queries that only fit the tie model; 0: all fit it.
         groups : array-like of shape (n_items,), default=None
             Kind of query of each item; each group is split by itself.
@@ -236,9 +236,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         data : CalibrationData
         """
         model = self._unfitted_tie_model()
-        data = intake.train_and_score(
-            self, rows, tuning_size=tuning_size, groups=groups
-        )
+        data = intake.train_and_score(self, rows, tuning_size=size, groups=groups)
         self._take_over(data)
         last, parts = data.rest, [fit_values(model, data.tuning or data.rest)]
         self.n_tuning_queries_ = 0

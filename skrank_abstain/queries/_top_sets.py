@@ -70,9 +70,6 @@ class SetResults(Table):
     def __repr__(self) -> str:
         return f"SetResults(n_queries={self.size.size}, mean_size={self.mean_size:.3g})"
 
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        return vars(self)
-
     @property
     def share(self) -> float:
         """Mean of ``holds_best`` over the queries that count; NaN without any."""

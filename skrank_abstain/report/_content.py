@@ -12,12 +12,7 @@ from skrank_abstain.intake import TRAINED_TOO, AboutRows
 from skrank_abstain.pairs import Scores
 from skrank_abstain.report._page import Report, Section, Table, write_page
 from skrank_abstain.report._results import sections_of_results
-from skrank_abstain.report._shares import (
-    ALIKE,
-    ReportData,
-    as_number,
-    shown,
-)
+from skrank_abstain.report._shares import ALIKE, ReportData, as_number, shown
 from skrank_abstain.scorers import describe, numeric_columns
 from skrank_abstain.selection import Bound
 

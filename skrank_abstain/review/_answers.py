@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._validation import is_blank, is_missing, listed, shown
+from skrank_abstain._validation import id_as_text, is_blank, is_missing, listed, shown
 from skrank_abstain._warnings import require, warn_user
 from skrank_abstain.pairs import (
     Queries,
@@ -70,9 +70,7 @@ class Said(str):
 
 def as_text(value: Any) -> str:
     """Return an identifier as text; files and frames write the same one differently."""
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        value = int(value)
-    text = value.isoformat() if isinstance(value, date) else str(value)
+    text = value.isoformat() if isinstance(value, date) else id_as_text(value)
     if _DATE.fullmatch(text):
         try:
             return str(np.datetime64(text, "us"))
@@ -271,11 +269,10 @@ def take_answers(
         X, both items are the same, a label or a time is not understood, a reviewer has
         two spellings, or the table holds decisions, whose labels are the machine's own.
     """
-    table = _columns(answers, by_name=item_id is not None)
+    by_name = item_id is not None
+    table = _columns(answers, "answers", by_name)
     if gold is not None:
-        table = _join_gold(
-            table, _columns(gold, by_name=item_id is not None, name="gold")
-        )
+        table = _join_gold(table, _columns(gold, "gold", by_name))
     last = settle_pages(table)
     left, right = _rows(table, queries, item_id, audits)
     sides: Any = [[*map(as_text, table[side])] for side in ("left", "right")]
@@ -326,9 +323,7 @@ def take_answers(
     return Answers(query, left, right, label, reviewer, *of_rows, said)
 
 
-def _columns(
-    answers: Any, *, by_name: bool, name: str = "answers"
-) -> dict[str, list[Any]]:
+def _columns(answers: Any, name: str, by_name: bool) -> dict[str, list[Any]]:
     """Return the columns of the table as lists of one length."""
     found: dict[str, list[Any]] = {}
     if answers is not None:
@@ -492,9 +487,7 @@ def _follow_pair_ids(
     ValueError
         If an id is that of another pair.
     """
-    of_row = {
-        row: (query, name) for query in items for name, row in items[query].items()
-    }
+    of_row = {row: (q, name) for q in items for name, row in items[q].items()}
     ours = [k for k, value in enumerate(ids) if is_pair_id(value)]
     lost = {qid[k] for k in ours if (rows[:, k] < 0).any()}
     # A changed qid names no query: look through all.

@@ -84,9 +84,6 @@ class Changes(Table):
     def __len__(self) -> int:
         return int(self.because.size)
 
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        return vars(self)
-
     def __repr__(self) -> str:
         shown = self._shown(_LINES).items()
         cells = [[name, *map(str, map(plain, column))] for name, column in shown]
@@ -261,10 +258,8 @@ def _heard(
     heard: dict[frozenset[int], set[Any]] = {}
     for row in np.flatnonzero(answers.query == query):
         pair = to[[answers.left[row], answers.right[row]]].tolist()
-        said = (
-            (None, *pair)[answers.label[row]],
-            answers.reviewers[answers.reviewer[row]],
-        )
+        who = answers.reviewers[answers.reviewer[row]]
+        said = (None, *pair)[answers.label[row]], who
         heard.setdefault(frozenset(pair), set()).add(said)
     return heard
 
@@ -287,9 +282,8 @@ def _carriers(
             pairs.append((i, j, [UNTOLD, label] if own == UNTOLD != label else [label]))
             kept = np.arange(left.size) != k
             rest = left[kept], right[kept], likelihood[kept], belief.most_nodes
-            fall = (
-                belief.expected_gain - Posterior.of(belief.prior, *rest).expected_gain
-            )
+            without = Posterior.of(belief.prior, *rest).expected_gain
+            fall = belief.expected_gain - without
             carried.append(fall * np.sign(rise[: fall.size]))
     carriers = {}
     for i in sorted({i for pair in pairs for i in pair[:2]}):

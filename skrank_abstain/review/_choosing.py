@@ -171,10 +171,7 @@ class TopObjective(QuestionObjective):
 
 
 #: Objectives by the names that ``Review.ask`` takes.
-OBJECTIVES: dict[str, QuestionObjective] = {
-    "pairs": PairObjective(),
-    "top": TopObjective(),
-}
+OBJECTIVES = {"pairs": PairObjective(), "top": TopObjective()}
 
 
 class Question(NamedTuple):

@@ -176,9 +176,8 @@ def judge_reviewers(
     here = np.zeros((len(answers), 3, 3))
     np.add.at(here, (at, answers.label + 1), proba)
     rates = np.where(free[own], _rates(counts[own] - here[at]), np.take(start, own, 1))
-    elsewhere = Reviewers(*rates).likelihood(
-        replace(answers, reviewer=np.arange(at.size))
-    )
+    apart = replace(answers, reviewer=np.arange(at.size))
+    elsewhere = Reviewers(*rates).likelihood(apart)
     differ = answers.labels.sum(axis=1, keepdims=True) > 1
     likelihood = np.where(differ, elsewhere, judged.likelihood(answers))
     return judged, _between_orders(likelihood, answers)

@@ -150,9 +150,8 @@ class Questions(PairDecisions):
             )
         tasks = self._tasks(shown)
         columns = [*(tasks[0] if tasks else _answers.TASK), "label", "reviewer"]
-        rows = [
-            [_answers.as_cell(task.get(name, "")) for name in columns] for task in tasks
-        ]
+        values = ([task.get(name, "") for name in columns] for task in tasks)
+        rows = [[*map(_answers.as_cell, row)] for row in values]
         if format == "xlsx":
             library, file = _answers.openpyxl_for(path), BytesIO()
             book, choice = library.Workbook(), library.worksheet.datavalidation

@@ -267,10 +267,8 @@ class Review:
         made = self._decide(left, right, slice(None))
         # Answers form no circle, and neither do the ranker's own orders of items that
         # none is about: where all orders do, those between the two kinds give way.
-        winner, loser = self._orders(made)
-        graph = coo_array(
-            (np.ones(winner.size), (winner, loser)), [queries.n_items] * 2
-        )
+        orders = self._orders(made)
+        graph = coo_array((np.ones(orders[0].size), orders), [queries.n_items] * 2)
         circle = connected_components(graph, connection="strong")[1]
         between = (self._people[0] == UNTOLD) & (self._asked[left] | self._asked[right])
         gone = between & made.decided_order & (circle[left] == circle[right])

@@ -16,7 +16,6 @@ from skrank_abstain.scorers._models import (
     class_proba,
     clone_parameters,
     describe,
-    feature_names,
     freeze,
     is_fitted,
     last_step,

@@ -34,13 +34,7 @@ Ask = Callable[[Any, Any], Any]
 _SPARK_FOLDERS = ("metadata", "model")
 #: How CatBoost's own files begin, and the first keys of its JSON files.
 _CBM = b"CBM1"
-_CATBOOST_PARTS = (
-    "ctr_data",
-    "features_info",
-    "model_info",
-    "oblivious_trees",
-    "trees",
-)
+_FIRST_KEYS = ("ctr_data", "features_info", "model_info", "oblivious_trees", "trees")
 
 
 @dataclass(frozen=True)
@@ -348,10 +342,8 @@ class _XGBoost(Booster):
         labels = {}
         if names_of_columns(X) is None:
             # The columns of an array, already counted, are in the model's order.
-            labels = {
-                "feature_names": model.feature_names,
-                "feature_types": model.feature_types,
-            }
+            known = ("feature_names", "feature_types")
+            labels = {name: getattr(model, name) for name in known}
         matrix = self.module().DMatrix(X, enable_categorical=True, **labels)
         # Like XGBRanker: a raw booster would use trees after the best iteration, too.
         kept = _best_iterations(model)
@@ -559,23 +551,21 @@ class _CatBoost(Booster):
         return None
 
     def opens(self, content: bytes) -> bool:
-        return content.startswith(_CBM) or first_key(content) in _CATBOOST_PARTS
+        return content.startswith(_CBM) or first_key(content) in _FIRST_KEYS
 
     def load(self, path: str, content: bytes) -> Any:
-        form = "cbm" if content.startswith(_CBM) else "json"
-        check = _check_binary if form == "cbm" else _check_json
-        check(content)
+        if content.startswith(_CBM):
+            form, size = "cbm", 8 + int.from_bytes(content[4:8], "little")
+            if len(content) < size:
+                raise ValueError(f"it has {len(content)} bytes and announces {size}")
+        else:
+            form = "json"
+            _check_json(content)
         # Not blob=content: in memory CatBoost reads past the end of a truncated model.
         model = self.module().CatBoost().load_model(path, format=form)
         if Path(path).read_bytes() != content:
             raise ValueError("it changed while it was read")
         return model
-
-
-def _check_binary(content: bytes) -> None:
-    core = int.from_bytes(content[4:8], "little")
-    if len(content) < 8 + core:
-        raise ValueError(f"it has {len(content)} bytes and announces {8 + core}")
 
 
 def _check_json(content: bytes) -> None:

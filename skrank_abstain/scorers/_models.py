@@ -140,11 +140,6 @@ class FrozenModel:
         return f"FrozenModel({kind.__module__.split('.')[0]}.{kind.__name__})"
 
 
-def is_path(model: Any) -> bool:
-    """Return whether ``model`` is the path of a file."""
-    return isinstance(model, str | os.PathLike)
-
-
 def unwrap(model: Any) -> Any:
     """Return the model inside any number of frozen wrappers."""
     while isinstance(model, FrozenEstimator | FrozenModel):
@@ -247,7 +242,7 @@ def resolve_model(model: Any) -> Any:
     >>> resolve_model(Ridge())
     Ridge()
     """
-    if is_path(model):
+    if isinstance(model, str | os.PathLike):
         return load_model(model)
     if isinstance(model, type):
         raise TypeError(
@@ -299,12 +294,6 @@ def is_fitted(model: Any) -> bool:
     return fitted(model)
 
 
-def feature_names(model: Any) -> list[str] | None:
-    """Return the column names that a fitted model was given, None without any."""
-    names, made_up = names_in_model(model)
-    return None if made_up else names
-
-
 def names_in_model(model: Any) -> tuple[list[str] | None, bool]:
     """Return the column names in a fitted model; whether its library made them up."""
     model = unwrap(model)
@@ -337,7 +326,7 @@ def freeze(model: Any) -> Any:
     >>> freeze(Ridge())
     FrozenEstimator(estimator=Ridge())
     """
-    if is_path(model) or isinstance(model, FrozenEstimator | FrozenModel):
+    if isinstance(model, str | os.PathLike | FrozenEstimator | FrozenModel):
         return model
     methods = ("fit", "get_params", "__sklearn_tags__")
     estimator_like = all(hasattr(model, name) for name in methods)
