@@ -669,7 +669,7 @@ def encode_qid(
 
 def id_as_text(value: Any) -> str:
     """Return an identifier as text; 7.0 is 7, as frames hold integers beside NaN."""
-    whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    whole = isinstance(value, float) and value.is_integer()
     return str(int(value) if whole else value)
 
 
