@@ -84,6 +84,8 @@ class Booster(ABC):
     first : dict, default={}
         Arguments of ``predict`` for the raw scores of an estimator's first tree; empty
         if that depends on how many trees follow.
+    one_tree : dict, default={}
+        Parameters with which such an estimator trains one tree, and prints nothing.
 
     Examples
     --------
@@ -100,6 +102,7 @@ class Booster(ABC):
     reads_polars: ClassVar[bool] = True
     reads_text: ClassVar[bool] = False
     first: ClassVar[dict[str, Any]] = {}
+    one_tree: ClassVar[dict[str, Any]] = {}
 
     @abstractmethod
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
@@ -329,6 +332,7 @@ class _XGBoost(Booster):
     default_name = "f{}"
     formats = "JSON or UBJSON"
     first: ClassVar = {"iteration_range": (0, 1), "output_margin": True}
+    one_tree: ClassVar = {"n_estimators": 1, "verbosity": 0}
 
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
         return {"qid": queries.codes}
@@ -426,6 +430,7 @@ class _LightGBM(Booster):
     default_name = "Column_{}"
     formats = "text"
     first: ClassVar = {"num_iteration": 1, "raw_score": True}
+    one_tree: ClassVar = {"n_estimators": 1, "verbose": -1}
     # In Arrow's format a column that is not numeric ends the process.
     reads_polars = False
 

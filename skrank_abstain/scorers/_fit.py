@@ -255,8 +255,8 @@ def trained_on(model: Any, X: Any, y: Any, queries: Queries) -> bool:
                 return True
     elif found is not None and found[0].sum() > n:
         return False
-    # A copy may be refused these rows or labels, which then did not train it.
-    with suppress(TypeError, ValueError), warnings.catch_warnings():
+    # A library may refuse these rows or labels, which then did not train the model.
+    with suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _copy_scores_alike(final, X, np.asarray(y), queries)
     return False
@@ -283,11 +283,10 @@ def _first_tree(model: Any) -> tuple[Any, Any] | None:
 def _copy_scores_alike(model: Any, X: Any, y: Any, queries: Queries) -> bool:
     """Return whether a copy that these rows train begins as the model does."""
     booster = _models.booster_of(model)
-    first = booster.first if booster is not None and not booster.is_raw(model) else {}
-    few: dict[str, Any] = {}
-    if first:
+    first, few = {}, dict[str, Any]()
+    if booster is not None and booster.first and not booster.is_raw(model):
         stops = (name for name in model.get_params() if "early_stopping" in name)
-        few = dict.fromkeys(stops) | {"n_estimators": 1}
+        first, few = booster.first, dict.fromkeys(stops) | booster.one_tree
     elif hasattr(model, "staged_predict") and hasattr(model, "max_iter"):
         few = {"max_iter": 1}  # histogram-based
     elif not hasattr(model, "coef_") or hasattr(model, "support_"):
@@ -295,6 +294,8 @@ def _copy_scores_alike(model: Any, X: Any, y: Any, queries: Queries) -> bool:
     other, order = _unfitted(model).set_params(**few), queries.order
     arguments: dict[str, Any] = {}
     if booster is not None and _trains_on_queries(other):
+        if not np.isin(y, np.arange(MOST_GRADES)).all():
+            return False  # the library would print that these are no grades
         in_order = Queries.of_sizes(queries.sizes, queries.values)
         arguments = booster.query_arguments(other, in_order)
     other.fit(_safe_indexing(X, order), y[order], **arguments)

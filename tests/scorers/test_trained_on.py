@@ -132,6 +132,19 @@ def test_the_others_say_nothing(model):
     assert not told(model.fit(X, Y), X)
 
 
+def test_a_copy_that_is_refused_the_labels_says_nothing(capfd):
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMRanker(n_estimators=2, verbose=-1)
+    model.fit(X[:260], Y[:260], group=np.full(20, 13)).set_params(verbose=1)
+    for wrong in (Y + 0.5, np.arange(Y.size)):  # no grades; too many
+        assert not told(model, X, wrong)
+    assert not told(model, X, Y)
+    bagged = lightgbm.LGBMRanker(n_estimators=2, subsample=0.5, subsample_freq=1)
+    bagged.set_params(verbose=-1).fit(X, Y, group=QUERIES.sizes).set_params(verbose=1)
+    assert told(bagged, X)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_raw_xgboost_says_nothing():
     assert not told(raw(trained("xgboost"), "xgboost"), X)
 
