@@ -103,7 +103,7 @@ def predict_pairs(
     frame, qid
         As in `calibrate`. No label is needed.
     item_id : str, default=None
-        Column with the names of the items.
+        Column with the names of the items; needed where files make several frames.
 
     Returns
     -------

@@ -523,9 +523,10 @@ def read_answers(
         however many files it is saved. One that was skipped or taken back has the label
         "skip", which does not count, and takes back others with its ``answer_id``, also
         in a table of two calls that were joined. An empty cell takes back nothing: of a
-        sheet that was changed and sent again, pass the last version alone. A review or
-        a board that does not know the word of a label names its file and row (row 1 is
-        the header).
+        sheet that was changed and sent again, pass the last version alone; two files
+        without reviewers and with the same ten answers or more warn. A review or board
+        that does not know the word of a label names its file and row (row 1 is the
+        header).
 
     Raises
     ------
