@@ -193,6 +193,10 @@ class Booster(ABC):
         """
         return None
 
+    def has_cuts(self, model: Any, X: Any) -> bool:
+        """Return False if X, in a model's columns, cannot have cut its first tree."""
+        return True
+
     def opens(self, content: bytes) -> bool:
         """Return whether a saved model begins with these bytes."""
         return False
@@ -352,6 +356,20 @@ class _XGBoost(Booster):
         # Like XGBRanker: a raw booster would use trees after the best iteration, too.
         kept = _best_iterations(model)
         return model.predict(matrix, output_margin=True, iteration_range=kept)
+
+    def has_cuts(self, model: Any, X: Any) -> bool:
+        booster = model.get_booster()
+        root = json.loads(booster[:1].get_dump(dump_format="json")[0])
+        cut = root.get("split_condition")  # a list of categories, or none
+        dense = not hasattr(X, "tocsr")
+        if not (dense and isinstance(cut, float)) or model.tree_method == "exact":
+            return True
+        names = booster.feature_names or [f"f{n}" for n in range(_num_features(X))]
+        column = _safe_indexing(X, names.index(root["split"]), axis=1)
+        values = np.asarray(column, dtype=np.float32)
+        low, high = np.nanmin(values), np.nanmax(values)
+        # Histograms are cut at values of the training rows, or beyond all of them.
+        return bool((values == np.float32(cut)).any() or not low < cut < high)
 
     def local(self, model: Any) -> Any:
         # DaskXGBRanker and SparkXGBRankerModel become XGBRanker.

@@ -240,25 +240,24 @@ def trained_on(model: Any, X: Any, y: Any, queries: Queries) -> bool:
     independent rows, as many, fill the leaves alike with a probability of at most .01
     (that of the counts n_k is multinomial, and largest where row shares are n_k / n).
     Other boosters, and linear models, train a copy on these rows, of one tree: that of
-    other rows scores most rows otherwise.
+    other rows scores most rows otherwise. XGBoost need not if no row has the value at
+    which its first tree begins.
     """
     model = getattr(_models.unwrap(model), "ranker_", model)
     final, X = _models.at_the_end(model, X)
     if (booster := _models.booster_of(final)) is not None:
         X = align_columns(X, booster, booster.features(final))
-    found, n = _first_tree(final), _num_samples(X)
-    if found is not None and found[0].sum() == n:
-        counts, leaves = found
+    if (found := _first_tree(final)) is not None and not _draws_rows(final):
+        (counts, leaves), n = found, _num_samples(X)
+        if counts.sum() != n:
+            return False
         if multinomial.pmf(counts, n, counts / n) <= _BY_CHANCE:
-            of_row = leaves(X)
-            if np.array_equal(np.bincount(of_row, minlength=counts.size), counts):
-                return True
-    elif found is not None and found[0].sum() > n:
-        return False
+            return np.array_equal(np.bincount(leaves(X), minlength=counts.size), counts)
     # A library may refuse these rows or labels, which then did not train the model.
     with suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _copy_scores_alike(final, X, np.asarray(y), queries)
+        if booster is None or booster.has_cuts(final, X):
+            return _copy_scores_alike(final, X, np.asarray(y), queries)
     return False
 
 
@@ -278,6 +277,11 @@ def _first_tree(model: Any) -> tuple[Any, Any] | None:
         return tree.apply(rows.astype(np.float32))[drawn]
 
     return np.where(tree.children_left < 0, each, 0), leaves
+
+
+def _draws_rows(model: Any) -> bool:
+    params = model.get_params() if hasattr(model, "get_params") else {}
+    return bool(params.get("subsample_freq") or params.get("bagging_freq"))
 
 
 def _copy_scores_alike(model: Any, X: Any, y: Any, queries: Queries) -> bool:

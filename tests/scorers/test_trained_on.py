@@ -104,6 +104,22 @@ def test_a_ranker_of_xgboost_knows_its_queries(options):
     assert told(stopped, X)
 
 
+@pytest.mark.parametrize("hold", [np.asarray, pd.DataFrame, sparse.csr_matrix])
+@pytest.mark.parametrize("tree_method", [None, "exact"])
+def test_cuts_of_xgboost(hold, tree_method, monkeypatch):
+    XGBRanker = pytest.importorskip("xgboost").XGBRanker
+    options = {"n_estimators": 3, "tree_method": tree_method}
+    model = XGBRanker(**options).fit(hold(X), Y, qid=DAYS.qid)
+    assert told(model, hold(X))
+    gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.5, np.nan, X)
+    assert told(XGBRanker(**options).fit(hold(gaps), Y, qid=DAYS.qid), hold(gaps))
+    copies = []
+    monkeypatch.setattr(XGBRanker, "fit", lambda self, *_, **__: copies.append(self))
+    assert not told(model, hold(X + 0.001))
+    # Midpoints, and columns of sparse matrices, are not looked for.
+    assert bool(copies) == (tree_method == "exact" or hold is sparse.csr_matrix)
+
+
 def test_boosters_of_grades_and_classes_do():
     xgboost, lightgbm = map(pytest.importorskip, ("xgboost", "lightgbm"))
     for kind, few in (
