@@ -264,7 +264,8 @@ def load_trec(
     ----------
     run : str or path-like
         A file with lines ``qid Q0 docid rank score tag``. As in trec_eval, the score
-        gives the order; the second field, the rank and the tag are ignored.
+        gives the order; the second field and the rank are ignored. All lines
+        have one tag.
     qrels : str or path-like, default=None
         A file with lines ``qid iter docid relevance``; relevance is an integer, and
         the second field is ignored. None: nothing is judged yet. Both files may be
@@ -372,6 +373,7 @@ def _lines(
 ) -> Iterator[tuple[str, str, str, float]]:
     """Yield place, query, document and number of each line that is not blank."""
     first: dict[tuple[str, str], int] = {}
+    tag = None
     for number, line in enumerate(read_lines(file), start=1):
         where, fields = f"{file}, line {number}", line.split()
         if not fields:
@@ -389,6 +391,12 @@ def _lines(
             raise ValueError(
                 f"{where}: document {shown(pair[1])} of query {shown(pair[0])} was "
                 f"there before, in line {first[pair]}; leave one of the two out."
+            )
+        tag = tag or fields[-1]
+        if names[-1] == "tag" and fields[-1] != tag:
+            raise ValueError(
+                f"{where}: a run must have one tag, got {_show(fields[-1])} after "
+                f"{_show(tag)}: scores of two engines have no order; load each run."
             )
         token = fields[names.index(name)]
         try:

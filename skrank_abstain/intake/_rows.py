@@ -41,6 +41,8 @@ _MOST_GROUPS = 50
 #: A batch without qid that is this many times the largest calibration query warns.
 _TIMES = 2
 _FEWEST_LABELS = 10
+#: What files of surveys and clinics hold where a grade is missing.
+_CODES = (99, 999, 9999)
 
 _REMEDY = (
     "Pass the query of each row as qid= (or name a column of X with qid_col=), through "
@@ -399,19 +401,22 @@ def _warn_of_lone_rows(sizes: IntArray) -> None:
 
 
 def read_grades(y: Any, n_items: int | None = None) -> FloatArray:
-    """Return the relevance; warn of one negative grade beside several others.
+    """Return the relevance; warn of a grade that may say "not judged".
 
-    It may say "not judged".
+    That is one negative grade beside several others, and 99 far above all.
     """
     y = check_relevance(y, n_items)
-    # Where 1 is best, people may pass -y, of which at most one grade is not negative.
-    if y.min(initial=0) >= 0 or (y % 1).any():
+    if (y.min(initial=0) >= 0 and y.max(initial=0) not in _CODES) or (y % 1).any():
         return y
     grades, counts = np.unique(y, return_counts=True)
-    if 3 <= grades.size <= MOST_GRADES and grades[1] >= 0:
+    several = 3 <= grades.size <= MOST_GRADES
+    # Where 1 is best, people may pass -y, of which at most one grade is not negative.
+    odd = {"least": 0} if several and grades[0] < 0 <= grades[1] else {}
+    odd |= {"most": -1} if several and grades[-1] in _CODES and grades[-2] <= 10 else {}
+    for end, at in odd.items():
         warn_user(
-            f"y has {counts[0]} items of grade {grades[0]:g} beside {grades.size - 1} "
-            "grades that are not negative, and counts them as the least relevant. If "
-            "they were not judged, leave their rows out."
+            f"y has {counts[at]} items of grade {grades[at]:g}, unlike the other "
+            f"{grades.size - 1}, and counts them as the {end} relevant. If they were "
+            "not judged, leave their rows out."
         )
     return y

@@ -281,7 +281,8 @@ class Leaderboard(Saved, BaseEstimator):
         voted = *promise, fitted.theta, table, self.ties, float(prior), fitted
         evidence = _evidence.VoteEvidence(*voted, lapse=lapse, other_lapses=others)
         if judges is not None:
-            if self.lapses or covariates or by or self.half_life is not None:
+            given = by is not None or self.half_life is not None
+            if self.lapses or covariates or given:
                 raise ValueError(
                     "judges must be None with covariates, by, half_life and lapses: "
                     "what judges add is not known there. Fit one or the other."
@@ -293,7 +294,7 @@ class Leaderboard(Saved, BaseEstimator):
         self._take(evidence, table.items)
         self._labels = labels
         self.boards_ = {}
-        parts = _votes.split_votes(votes, by, table.weight) if by else {}
+        parts = {} if by is None else _votes.split_votes(votes, by, table.weight)
         for category, part in parts.items():
             where, board = f"{by}={category!r}", clone(self).set_params(half_life=None)
             try:

@@ -29,7 +29,7 @@ def test_run_and_qrels(tmp_path):
         tmp_path,
         [
             "301 Q0 d3 1 -1e1 tag",
-            "q-2 Q0 d3 7 0.5 other",
+            "q-2 Q0 d3 7 0.5 tag",
             "301 Q0 d1 0 7 tag",
             "301 Q0 new 2 7 tag",
         ],

@@ -240,5 +240,5 @@ def test_one_negative_grade_beside_others_may_be_no_judgement(grades, warns):
     assert len(found) == warns
     if grades == [-1, -1, 0, 1]:
         assert found[0].startswith(
-            "y has 2 items of grade -1 beside 2 grades that are not negative"
+            "y has 2 items of grade -1, unlike the other 2, and counts them as"
         )

@@ -23,7 +23,7 @@ from skrank_abstain import (
     RiskControlledRanker,
     SelectiveRanker,
 )
-from skrank_abstain.datasets import load_letor, make_ranking
+from skrank_abstain.datasets import load_letor, load_trec, make_ranking
 from skrank_abstain.leaderboard import Leaderboard
 from skrank_abstain.metrics import selective_utility
 from skrank_abstain.monitor import Monitor
@@ -75,6 +75,11 @@ def empty(folder):
     return read_answers(folder / "empty.csv")
 
 
+def two_runs(folder):
+    (folder / "all.run").write_text("q Q0 x 1 2.5 a\nq Q0 y 2 0.5 b\n")
+    return load_trec(folder / "all.run")
+
+
 #: What people do, what comes of it (an error, a warning, or the right answer), and a
 #: part of what is said.
 MISTAKES = {
@@ -124,6 +129,11 @@ MISTAKES = {
         "NaN .* row 3"),
     "-1 for unjudged items": (
         lambda _: fit(y=np.where(Y == 0, -1, Y)), "warning", "leave their rows out"),
+    "99 for unjudged items": (
+        lambda _: fit(y=np.where(Y == 0, 99, Y)), "warning", "as the most relevant"),
+    "the scores of the model as labels": (
+        lambda _: fit(y=FITTED.predict(X), model=FITTED.estimator_), "error",
+        "got the model's own scores"),
     "all items have one grade": (
         lambda _: fit(y=np.zeros(len(Y))), "warning", "have the same relevance"),
     "fewer labels than rows": (
@@ -191,7 +201,7 @@ MISTAKES = {
         lambda _: fit(model=Ridge), "error", r"write Ridge\(\)"),
     "the path of a model that is not there": (
         lambda folder: fit(model=str(folder / "model.json")), "error",
-        "No such file"),
+        "no file .*ScoreColumn"),
     "a classifier as the ranker": (
         lambda _: fit(model=LogisticRegression()).score(
             NEW.data, NEW.target, qid=NEW.qid) > 0.6, "right", ""),
@@ -244,6 +254,9 @@ MISTAKES = {
     "`cluster=` as an array": (
         lambda _: Leaderboard().fit(VOTES, cluster=np.zeros(2)), "error",
         r"cluster must name a column of votes, got .*array"),
+    "`by=` as a column": (
+        lambda _: Leaderboard().fit(VOTES, by=pd.Series(["x", "y"])), "error",
+        "by must name a column of votes, got Series"),
     "weights of a million": (
         lambda _: Leaderboard().fit([vote | {"weight": 1e6} for vote in VOTES]),
         "error", "none above 10,000, got 1e\\+06"),
@@ -303,6 +316,7 @@ MISTAKES = {
     # ---- files and partitions
     "a collection that is not there": (
         lambda folder: load_letor(folder / "MQ2009"), "error", "existing file"),
+    "two runs in one TREC file": (two_runs, "error", "must have one tag, got 'b'"),
     "one tuple in place of partitions": (
         lambda _: evaluate(FITTED, (X, Y, QID)), "error", r"\[\(X, y, qid\), \.\.\.\]"),
     "partitions whose columns stand in another order": (
