@@ -240,7 +240,7 @@ def warn_of_repeats(found: HashedRows, unit: str = "item", own: bool = False) ->
         "back, such as the patient) and pass it fitted"
     )
     if _is_many(n_shared, n_rows, _FEWEST_ITEMS, found.chance):
-        _warn_of_training_rows(n_shared, n_rows, unit, how, remedy)
+        _warn_of_training_rows(f"{n_shared} of {n_rows}", unit, how, remedy)
     if _is_many(found.n_copies, found.n_queries, _FEWEST_QUERIES):
         what = "queries" if own else "calibration queries"
         warn_user(
@@ -265,23 +265,20 @@ def warn_of_trained(
     # A ranker whose own model came fitted did not train it.
     while (found := getattr(model, "_fit_rows", None)) and not found.trained:
         model = unwrap(model.estimator_)
-    chance = 0.0
-    if found is None:
-        n_seen = n_rows * trained_on(model, *rows)
-        how = "its first tree, or its coefficients, come from them"
-    else:
-        n_seen = 0 if hashes is None else found.count_in(_one_per_row(hashes))
-        how, chance = "its own fit got them", found.chance
     remedy = f"Calibrate on other {unit}s, or pass the model unfitted"
-    if _is_many(n_seen, n_rows, _FEWEST_ITEMS, chance):
-        _warn_of_training_rows(n_seen, n_rows, unit, how, remedy)
+    if found is not None:
+        n_seen = 0 if hashes is None else found.count_in(_one_per_row(hashes))
+        if _is_many(n_seen, n_rows, _FEWEST_ITEMS, found.chance):
+            how = "its own fit got them"
+            _warn_of_training_rows(f"{n_seen} of {n_rows}", unit, how, remedy)
+    elif n_rows >= _FEWEST_ITEMS and trained_on(model, *rows):
+        how = "its first tree, or its coefficients, come from them"
+        _warn_of_training_rows(f"All, or most, of {n_rows}", unit, how, remedy)
 
 
-def _warn_of_training_rows(
-    n_found: int, n_rows: int, unit: str, how: str, remedy: str
-) -> None:
+def _warn_of_training_rows(which: str, unit: str, how: str, remedy: str) -> None:
     warn_user(
-        f"{n_found} of {n_rows} calibration {unit}s {TRAINED_TOO} ({how}): the "
+        f"{which} calibration {unit}s {TRAINED_TOO} ({how}): the "
         "threshold is set on what it has learned by heart, and what it promises need "
         f"not hold for new {unit}s. {remedy}."
     )

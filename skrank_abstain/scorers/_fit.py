@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.stats import multinomial
+from scipy.stats import chi2, multinomial
 from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
@@ -29,6 +29,8 @@ from skrank_abstain.scorers._context import as_numbers
 
 #: With a higher probability of leaves of equal sizes by chance nothing is said.
 _BY_CHANCE = 0.01
+#: Fewer bins of leaves, of five queries each, differ too little by chance.
+_FEWEST_BINS = 8
 
 
 def fit_ranker(
@@ -239,6 +241,9 @@ def trained_on(model: Any, X: Any, y: Any, queries: Queries) -> bool:
     Trees that keep how many rows trained each leaf tell whatever the order of the rows:
     independent rows, as many, fill the leaves alike with a probability of at most .01
     (that of the counts n_k is multinomial, and largest where row shares are n_k / n).
+    If only most rows trained the model, the counts of 40 queries and more are too close
+    to those of the tree: a Wald statistic with the covariance of independent queries
+    (one query, one summand) is below the .001 quantile of its chi-square distribution.
     Other boosters, and linear models, train a copy on these rows, of one tree: that of
     other rows scores most rows otherwise. XGBoost need not if no row has the value at
     which its first tree begins.
@@ -249,16 +254,41 @@ def trained_on(model: Any, X: Any, y: Any, queries: Queries) -> bool:
         X = align_columns(X, booster, booster.features(final))
     if (found := _first_tree(final)) is not None and not _draws_rows(final):
         (counts, leaves), n = found, _num_samples(X)
-        if counts.sum() != n:
+        if counts.sum() == n and multinomial.pmf(counts, n, counts / n) <= _BY_CHANCE:
+            filled = np.bincount(leaves(X), minlength=counts.size)
+            if np.array_equal(filled, counts):
+                return True
+        if hasattr(final, "estimators_samples_"):  # rows drawn several times
             return False
-        if multinomial.pmf(counts, n, counts / n) <= _BY_CHANCE:
-            return np.array_equal(np.bincount(leaves(X), minlength=counts.size), counts)
+        return _too_alike(counts, leaves(X), queries)
     # A library may refuse these rows or labels, which then did not train the model.
     with suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if booster is None or booster.has_cuts(final, X):
             return _copy_scores_alike(final, X, np.asarray(y), queries)
     return False
+
+
+def _too_alike(counts: Any, leaf: IntArray, queries: Queries) -> bool:
+    """Return whether rows fill leaves with less noise than other queries would."""
+    n_bins = min(counts.size, queries.n_queries // 5)
+    if n_bins < _FEWEST_BINS:
+        return False
+    # Leaves side by side count as one, so that bins hold about as many rows.
+    n_trained = counts.sum()
+    bin_of = ((np.cumsum(counts) - 0.5) * n_bins / n_trained).astype(np.int64)
+    bin_of = np.clip(bin_of, 0, n_bins - 1)
+    share = np.bincount(bin_of, counts, n_bins) / n_trained
+    cells = np.bincount(
+        queries.codes * n_bins + bin_of[leaf], minlength=queries.n_queries * n_bins
+    ).reshape(-1, n_bins)
+    rest = cells - queries.sizes[:, np.newaxis] * share
+    # Of independent queries; those that trained the model add their own variance.
+    spread = np.cov(rest.T) * len(rest) * (1 + leaf.size / n_trained)
+    gap = rest.sum(axis=0)
+    gap += 0.5 * np.sign(gap)  # counts are whole numbers
+    solved, _, rank, _ = np.linalg.lstsq(spread, gap, rcond=1e-9)
+    return bool(chi2.cdf(gap @ solved, rank) <= _BY_CHANCE / 10)
 
 
 def _first_tree(model: Any) -> tuple[Any, Any] | None:

@@ -163,7 +163,7 @@ MISTAKES = {
         "got 'Ann' and 'Bo', in rows .* names together with item_id="),
     "a LightGBM model calibrated on the rows that trained it": (
         lambda _: fit(model=LGBMRanker(n_estimators=3, verbose=-1).fit(
-            X, Y, group=SIZES)), "warning", "704 of 704 calibration items trained"),
+            X, Y, group=SIZES)), "warning", "most, of 704 calibration items trained"),
     "a fitted ranker calibrated again on the rows of its fit": (
         lambda _: TopSetRanker(fit()).fit(X, Y, qid=QID), "warning",
         "704 of 704 calibration items trained"),

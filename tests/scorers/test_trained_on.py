@@ -177,6 +177,26 @@ def test_new_rows_raise_no_alarm(options):
         assert not told(model, new[:260], Y[:260], half)
 
 
+@pytest.mark.parametrize("library", ["lightgbm", "catboost"])
+def test_trees_tell_most_of_their_rows(library):
+    days = make_ranking(150, n_items=12, random_state=0)
+    queries = group_queries(days.qid, days.target.size)
+    some = days.qid < 135
+    sizes = np.bincount(days.qid[some])
+    of_some = group_queries(days.qid[some], sizes.sum())
+    model = fit_ranker(
+        make_ranker(library), days.data[some], days.target[some], of_some
+    )
+    assert told(model, days.data, days.target, queries)
+    # Of as many other queries, one in a thousand would be told.
+    alarms = []
+    for seed in range(200):
+        new = make_ranking(120, n_items=12, random_state=seed + 1)
+        codes = group_queries(new.qid, new.target.size)
+        alarms.append(told(model, new.data, new.target, codes))
+    assert sum(alarms) <= 2
+
+
 def test_few_rows_have_small_trees():
     # 12 queries of 8 items: three to five leaves of some 20 rows.
     few = make_ranking(12, n_items=8, random_state=0)
