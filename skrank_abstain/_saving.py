@@ -145,7 +145,8 @@ def identify(*parts: Any) -> str:
     for number, part in enumerate(parts):
         with suppress(Exception):  # libraries raise errors of many kinds
             found[number] = joblib.hash(part, hash_name="sha1")
-    return str(joblib.hash(found, hash_name="sha1")[:16])
+    # Of digits and one e, a table would make a number.
+    return f"r{joblib.hash(found, hash_name='sha1')[:15]}"
 
 
 def _to_plain(value: Any, own: str, names: dict[int, str]) -> Any:

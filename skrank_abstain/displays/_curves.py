@@ -303,8 +303,9 @@ class RiskCoverageDisplay(_display.Display):
             xlabel="coverage (share of pairs accepted)",
             # The legend has the numbers of a matrix.
             ylabel=_Y_LABELS[kind].format(loss=re.sub(r"\[.*", "own", self.loss)),
-            xlim=(0, 1),
         )
+        if self.ax_.get_autoscalex_on():  # nobody has set the limits
+            self.ax_.set_xlim(0, 1)
 
     def _draw_references(self, kind: str, values: FloatArray) -> list[Any]:
         # Abstaining at random leaves the expected value as it is.

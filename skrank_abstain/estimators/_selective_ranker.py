@@ -111,10 +111,12 @@ class PairDecider(_bases.ModelWrapper):
         """Return what `_decision` does, with relevance; warn of rows that fit got."""
         check_row_order(X, y=y, qid=qid, **others)
         decision, items = self._decision(X, qid, needs_qid=True)
-        intake.warn_of_seen(
-            self, lambda: intake.hash_rows(_bases.model_columns(self, X)), items.queries
-        )
-        return decision, replace(items, y=intake.read_grades(y, items.value.size))
+        items = replace(items, y=intake.read_grades(y, items.value.size))
+        intake.refuse_scores(items.value, items.y)
+        features = _bases.model_columns(self, X)
+        intake.warn_of_seen(self, lambda: intake.hash_rows(features), items.queries)
+        intake.warn_of_measured(self, features, items.y, items.queries)
+        return decision, items
 
     def _deciding(
         self, decision: selection.Decides, items: Scores, item_id: Any

@@ -276,6 +276,18 @@ def warn_of_trained(
         _warn_of_training_rows(f"All, or most, of {n_rows}", unit, how, remedy)
 
 
+def warn_of_measured(ranker: Any, X: Any, y: Any, queries: Queries) -> None:
+    """Warn if rows that a user measures on trained a model that came fitted."""
+    found: HashedRows | None = ranker._fit_rows
+    fitted = found is not None and not found.trained and user_asks()
+    if fitted and trained_on(ranker.estimator_, X, y, queries):
+        warn_user(
+            f"All, or most, of these {queries.n_items} items trained the model (its "
+            "first tree, or its coefficients, come from them): what is measured is too "
+            "good for new items. Measure on items that did not train it."
+        )
+
+
 def _warn_of_training_rows(which: str, unit: str, how: str, remedy: str) -> None:
     warn_user(
         f"{which} calibration {unit}s {TRAINED_TOO} ({how}): the "

@@ -41,8 +41,8 @@ _MOST_GROUPS = 50
 #: A batch without qid that is this many times the largest calibration query warns.
 _TIMES = 2
 _FEWEST_LABELS = 10
-#: What files of surveys and clinics hold where a grade is missing.
-_CODES = (99, 999, 9999)
+#: As 99 for a grade that is missing: farther from the others than they are, times this.
+_TIMES_SPAN = 10
 
 _REMEDY = (
     "Pass the query of each row as qid= (or name a column of X with qid_col=), through "
@@ -364,11 +364,11 @@ def warn_of_batch(estimator: Any, rows: Rows, qid: Any = None) -> None:
     if rows.queries.n_queries == n_items >= 10:
         _warn_of_lone_rows(rows.queries.sizes)
     lacks = isinstance(qid, str) or not rows.has_qid
-    if lacks and estimator._fitted_with_qid and n_items > _TIMES * largest:
+    if lacks and estimator._fitted_with_qid and n_items >= _TIMES * largest:
         got = "one text as qid" if rows.has_qid else "no qid"
         warn_user(
             # The same text for all requests: Python shows it once for each line.
-            f"More than {_TIMES * largest} rows are one query: "
+            f"{_TIMES * largest} rows or more are one query: "
             f"{type(estimator).__name__} got {got}, and the largest query it was "
             f"calibrated on has {largest} rows. {_REMEDY}",
             OneQueryWarning,
@@ -382,12 +382,15 @@ def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
         return
     for column in range(X.shape[1] if X.shape[1] > 1 else 0):
         values = np.asarray(_safe_indexing(X, column, axis=1))
-        # The first rows tell nearly all columns from y, in no time.
-        if np.array_equal(values[:99], y[:99]) and np.array_equal(values, y):
-            warn_user(
-                f"column {column} of X equals y: the model learns the labels by heart, "
-                "and new items have none. Leave the column out of X."
-            )
+        if values.dtype.kind not in "biuf":
+            continue
+        for turn, how in ((1, "equals y"), (-1, "is y turned around")):
+            # The first rows tell nearly all columns from y, in no time.
+            if not any(np.ptp(values[:n] - turn * y[:n]) for n in (99, None)):
+                warn_user(
+                    f"column {column} of X {how}: the model learns the labels by "
+                    "heart, and new items have none. Leave the column out of X."
+                )
 
 
 def _warn_of_lone_rows(sizes: IntArray) -> None:
@@ -403,16 +406,19 @@ def _warn_of_lone_rows(sizes: IntArray) -> None:
 def read_grades(y: Any, n_items: int | None = None) -> FloatArray:
     """Return the relevance; warn of a grade that may say "not judged".
 
-    That is one negative grade beside several others, and 99 far above all.
+    That is one negative grade beside several others, and one far from all others.
     """
     y = check_relevance(y, n_items)
-    if (y.min(initial=0) >= 0 and y.max(initial=0) not in _CODES) or (y % 1).any():
+    low, high = y.min(initial=0), y.max(initial=0)
+    if (low >= 0 and high < _TIMES_SPAN) or (y % 1).any():
         return y
     grades, counts = np.unique(y, return_counts=True)
-    several = 3 <= grades.size <= MOST_GRADES
+    if not 3 <= grades.size <= MOST_GRADES:
+        return y
+    far = _TIMES_SPAN * np.ptp(grades[1:]), _TIMES_SPAN * np.ptp(grades[:-1])
     # Where 1 is best, people may pass -y, of which at most one grade is not negative.
-    odd = {"least": 0} if several and grades[0] < 0 <= grades[1] else {}
-    odd |= {"most": -1} if several and grades[-1] in _CODES and grades[-2] <= 10 else {}
+    odd = {"least": 0} if low < 0 <= grades[1] or grades[1] - low > far[0] else {}
+    odd |= {"most": -1} if high - grades[-2] > far[1] else {}
     for end, at in odd.items():
         warn_user(
             f"y has {counts[at]} items of grade {grades[at]:g}, unlike the other "
@@ -420,3 +426,12 @@ def read_grades(y: Any, n_items: int | None = None) -> FloatArray:
             "not judged, leave their rows out."
         )
     return y
+
+
+def refuse_scores(scores: FloatArray, y: FloatArray) -> None:
+    """Refuse a model's own scores as labels."""
+    if np.array_equal(scores, y) and np.unique(y).size > MOST_GRADES:
+        raise ValueError(
+            "y must be labels of the items, by people or outcomes, got the model's own "
+            "scores. Scores alone go in as X, with scorers.ScoreColumn()."
+        )

@@ -13,7 +13,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._validation import check_numbers, check_positive_int, shown
+from skrank_abstain._validation import (
+    check_numbers,
+    check_positive_int,
+    check_real,
+    shown,
+)
 from skrank_abstain.pairs._tables import Table, python_rows
 
 
@@ -282,8 +287,9 @@ class PairDecisions(Table):
         if not getattr(index, "is_monotonic_increasing", True):  # of a Series
             raise ValueError(
                 "confidence must be in the order of the pairs, got a Series whose "
-                "index says another: pass confidence.sort_index(), or .to_numpy()."
+                "index says another: pass confidence.sort_index()."
             )
+        check_real(threshold, "threshold")
         given = check_numbers(confidence, "confidence", len(self), unit="pair")
         # Equal pairs may differ in the last digit and must be decided alike.
         accepted = given >= threshold - 1e-12 * abs(threshold)

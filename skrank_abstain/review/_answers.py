@@ -40,6 +40,8 @@ _MIDNIGHT = re.compile(r"(T00:00)?:00\.000000$")
 _PAIR_ID = re.compile("p[0-9a-f]{15}")
 #: Pairs whose ids are looked through for one whose items are not recognised.
 _MOST_PAIRS = 1_000_000
+#: A coin gives as many answers on one side once in 2,000 times.
+_FEWEST_ON_A_SIDE = 12
 #: Name of the reviewer where the table has no column for it.
 _ANYONE = "reviewer"
 #: Name of the reviewer whose answers are known to be right.
@@ -218,6 +220,18 @@ def _join_gold(
     }
 
 
+def _warn_of_one_side(label: IntArray, code: IntArray, reviewers: Any) -> None:
+    """Warn of reviewers who gave one side each time, of questions that mix sides."""
+    for number, name in enumerate(reviewers):
+        sides = label[(code == number) & (label != 0)]
+        if sides.size >= _FEWEST_ON_A_SIDE and np.ptp(sides) == 0:
+            warn_user(
+                f"{name} answered {'left' if sides[0] > 0 else 'right'} each of "
+                f"{sides.size} times, where questions mix the sides: ask whether the "
+                "answers are meant, or leave them out."
+            )
+
+
 def take_answers(
     answers: Any,
     queries: Queries,
@@ -285,13 +299,15 @@ def take_answers(
     stated = _stated(table.get("probability", [None] * n))
     about = np.flatnonzero((left >= 0) & last & counts)  # about X
     left, right, label = left[about], right[about], label[about]
+    texts = np.array([names[k].strip() for k in about], dtype=np.str_)
+    reviewers, code = np.unique(texts, return_inverse=True)
+    if "pair_id" in table:
+        _warn_of_one_side(label, code, reviewers)
     position = np.argsort(queries.order) - queries.offsets[queries.codes]
     query, left, right = queries.codes[left], position[left], position[right]
     swapped = left > right
     left, right = np.where(swapped, (right, left), (left, right))
     label = np.where(swapped, -label, label)
-    texts = np.array([names[k].strip() for k in about], dtype=np.str_)
-    reviewers, code = np.unique(texts, return_inverse=True)
     check_spelling(reviewers.tolist(), "answers", "reviewer")
     as_sure = np.unique(stated[about], return_inverse=True)[1]
     keys = np.stack([query, left, right, label, code.reshape(-1), as_sure])
@@ -303,8 +319,9 @@ def take_answers(
         )
     if "pair_id" in table and about.size and not {*table.get("qid", ())} - {"", None}:
         warn_user(
-            "answers from files name no query: those of another day count, too, if its "
-            'items had these names. Of beds ask by day: review(X, qid="monday").'
+            "answers from files name no query: any answer about these names counts. If "
+            "names come back on other days, as those of beds do, ask and read with the "
+            'day as query: review(X, qid="monday").'
         )
     # A reviewer answers differently about a pair: the last answer counts, or each of
     # them if one has no time: NaN is the maximum of itself and any number.
