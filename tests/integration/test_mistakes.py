@@ -25,7 +25,7 @@ from skrank_abstain import (
 )
 from skrank_abstain.datasets import load_letor, load_trec, make_ranking
 from skrank_abstain.leaderboard import Leaderboard
-from skrank_abstain.metrics import selective_utility
+from skrank_abstain.metrics import compare, selective_utility
 from skrank_abstain.monitor import Monitor
 from skrank_abstain.partitions import calibrate, evaluate
 from skrank_abstain.queries import TopSetRanker
@@ -73,6 +73,18 @@ def text(values, name="t"):
 def empty(folder):
     (folder / "empty.csv").write_text("")
     return read_answers(folder / "empty.csv")
+
+
+def decided_twice():
+    pairs = FITTED.predict_pairs(NEW.data, qid=NEW.qid)
+    return pairs, pairs.accepting(-pairs.risk, -1)
+
+
+def one_side(folder):
+    path = folder / "tasks.csv"
+    FITTED.review(NEW.data, qid=NEW.qid).ask(12).to_tasks(path)
+    pd.read_csv(path).assign(label="left").to_csv(path, index=False)
+    return FITTED.review(NEW.data, qid=NEW.qid, answers=read_answers(path))
 
 
 def two_runs(folder):
@@ -131,6 +143,12 @@ MISTAKES = {
         lambda _: fit(y=np.where(Y == 0, -1, Y)), "warning", "leave their rows out"),
     "99 for unjudged items": (
         lambda _: fit(y=np.where(Y == 0, 99, Y)), "warning", "as the most relevant"),
+    "99 for unjudged items, turned around": (
+        lambda _: fit(y=99 - np.where(Y == 0, 99, Y)), "warning",
+        "as the least relevant"),
+    "the scores of the model as labels in `evaluate`": (
+        lambda _: FITTED.evaluate(NEW.data, FITTED.predict(NEW.data), qid=NEW.qid),
+        "error", "got the model's own scores"),
     "the scores of the model as labels": (
         lambda _: fit(y=FITTED.predict(X), model=FITTED.estimator_), "error",
         "got the model's own scores"),
@@ -151,6 +169,9 @@ MISTAKES = {
     # ---- features
     "the labels are among the features": (
         lambda _: fit(text(Y, "grade")), "warning", "column .* of X equals y"),
+    "the labels turned around are among the features": (
+        lambda _: fit(text(Y.max() - Y, "place")), "warning",
+        "column .* of X is y turned around"),
     "two columns of one name": (
         lambda _: fit(pd.concat([FRAME, FRAME[["f0"]]], axis=1)), "error",
         r"got \['f0'\] more than once"),
@@ -164,6 +185,9 @@ MISTAKES = {
     "a LightGBM model calibrated on the rows that trained it": (
         lambda _: fit(model=LGBMRanker(n_estimators=3, verbose=-1).fit(
             X, Y, group=SIZES)), "warning", "most, of 704 calibration items trained"),
+    "a fitted model measured on the rows that trained it": (
+        lambda _: BALToR(Ridge().fit(X, Y)).fit(NEW.data, NEW.target, qid=NEW.qid)
+        .evaluate(X, Y, qid=QID), "warning", "these 704 items trained the model"),
     "a fitted ranker calibrated again on the rows of its fit": (
         lambda _: TopSetRanker(fit()).fit(X, Y, qid=QID), "warning",
         "704 of 704 calibration items trained"),
@@ -293,7 +317,16 @@ MISTAKES = {
     "an odd number of columns as pairs": (
         lambda _: PairwiseRankerClassifier(LogisticRegression()).fit(
             PAIRS[:, :3], np.arange(60) % 3 - 1), "error", "even number of columns"),
+    "decisions compared with the labels in another order": (
+        lambda _: compare(*decided_twice(), NEW.data, NEW.target[::-1],
+                          loss="misranking"), "warning",
+        "decided orders of pairs that differ are wrong"),
+    "`accepting` without a threshold": (
+        lambda _: FITTED.predict_pairs(NEW.data, qid=NEW.qid).accepting(
+            np.zeros(1), None), "error", "threshold must be a real number"),
     # ---- people
+    "the same side in all answers to a page": (
+        one_side, "warning", "tasks answered left each of 12 times"),
     "two items of one name": (
         lambda _: FITTED.ranking(NEW.data[:3], item_id=["Ann", "Ann", "Bo"]), "error",
         "'Ann' at rows 0 and 1"),
