@@ -232,6 +232,8 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
     for i in np.flatnonzero(changed).tolist():
         j, n_more = _culprit(i, bounds[:, :, 2], touched)
         text = "answers count for more or less than before"
+        if not any(lists.heard):
+            text = "scores are equal, and rows stand in another order"
         # Who gained fell only because another passed it, and the other way round.
         by_itself = (place[i] - start[i]) * rise[i] <= 0 and not pushed[i]
         if own[i] and (by_itself or j < 0) and stays[i]:

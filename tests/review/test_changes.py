@@ -383,6 +383,16 @@ def test_answers_may_count_for_less_than_before():
     }
 
 
+def test_equal_scores_change_places_with_their_rows():
+    rows, names = np.repeat(X[:2], 2, axis=0), np.array(["a", "b", "c", "d"])
+    other = [1, 0, 3, 2]
+    before = RANKER.review(rows, item_id=names)
+    told = RANKER.review(rows[other], item_id=names[other]).changes(before).because
+    assert len(told) == 4
+    for text in told:
+        assert text.endswith(": scores are equal, and rows stand in another order")
+
+
 def test_only_queries_that_changed_are_shown():
     rows, days = X[:36].copy(), np.repeat(["a", "b", "c"], 12)
     morning = RANKER.review(rows[:24], qid=days[:24], item_id=NAMES[:24])
