@@ -24,6 +24,10 @@ _SAID = {
 _DISPUTED = "answers disagree about {} and {}"
 _DECIDED = ", and answers about other pairs decide: "
 
+#: Why a place changed of which nothing else is known, with answers and without.
+_AGAIN = "answers count for more or less than before"
+_ROWS = "scores are equal, and rows stand in another order"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Changes(Table):
@@ -231,9 +235,7 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
     texts = [""] * len(names)
     for i in np.flatnonzero(changed).tolist():
         j, n_more = _culprit(i, bounds[:, :, 2], touched)
-        text = "answers count for more or less than before"
-        if not any(lists.heard):
-            text = "scores are equal, and rows stand in another order"
+        text = _AGAIN if any(lists.heard) else _ROWS
         # Who gained fell only because another passed it, and the other way round.
         by_itself = (place[i] - start[i]) * rise[i] <= 0 and not pushed[i]
         if own[i] and (by_itself or j < 0) and stays[i]:
