@@ -511,8 +511,7 @@ class RuleThreshold(ModelWrapper):
         other = copy.copy(self)
         # The rule is built from the parameters, so that get_params of the copy agrees
         # with its threshold.
-        for name, value in params.items():
-            setattr(other, name, value)
+        other.__dict__.update(params)
         rule = other._rule()
         rule.check(other._loss)
         if rule.tuning_size and self._calibration.tuning is None:
