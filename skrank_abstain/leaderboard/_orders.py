@@ -199,9 +199,7 @@ def in_parts(rows: IntArray) -> list[IntArray]:
 
 def ratio(difference: Any, error: FloatArray) -> FloatArray:
     """Return the ratio of the difference of each pair to its error; 0 without one."""
-    found = np.zeros(error.shape)
-    np.divide(difference, error, out=found, where=error > 0)
-    return found
+    return np.asarray(difference / np.where(error > 0, error, np.inf))
 
 
 def _times(limit: Any, size: FloatArray) -> FloatArray:
