@@ -571,7 +571,8 @@ class DistanceAbstainer(PairDecider):
         self._learn(data.rest)
         self._id_of_fit = identify(self.estimator_, self.scaler_, self._norm)
         self._set_threshold()
-        self._tell(f"gamma {self.gamma_:.6g}")
+        found = f"gamma {self.gamma_:.6g}, coverage {self.coverage_:.4f}"
+        self._tell(f"{self.n_pairs_} pairs of {self.n_queries_} queries", found)
         return self
 
     def _learn(self, data: Scores) -> None:

@@ -485,9 +485,8 @@ def train_network(
         squares = Network(*map(np.add, squares, _squares(gradient)))
         network = bounds.step(network, gradient, squares, rate)
         # Weights of the average grow as t^3, as for the linear ranker.
-        share = 4 / (t + 3)
         both = zip(average, network, strict=True)
-        average = Network(*(mean + share * (new - mean) for mean, new in both))
+        average = Network(*(mean + 4 / (t + 3) * (new - mean) for mean, new in both))
     return bounds.project(average), losses
 
 

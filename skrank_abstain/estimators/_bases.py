@@ -140,13 +140,10 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         self._fitted_qid_col = self.qid_col
         self._fit_rows = data.repeats
 
-    def _tell(self: Any, threshold: str) -> None:
-        """Print what was calibrated, if ``verbose``."""
+    def _tell(self: Any, on: str, found: str) -> None:
+        """Print what was calibrated on what, if ``verbose``."""
         if self.verbose:
-            print(  # noqa: T201
-                f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
-                f"{self.n_queries_} queries: {threshold}, coverage {self.coverage_:.4f}"
-            )
+            print(f"[{type(self).__name__}] calibrated on {on}: {found}")  # noqa: T201
 
     def _keep_model(self, trained: intake.Trained) -> None:
         self.estimator_ = model = trained.model
@@ -354,7 +351,8 @@ class RuleThreshold(ModelWrapper):
             warn_of_excess("pairs", self.coverage_, rule.coverage, self.n_pairs_, why)
         self._calibration.warn_of_coin(self._region)
         self._warn_of_few(rule)
-        self._tell(f"threshold {self.threshold_:.6g}")
+        found = f"threshold {self.threshold_:.6g}, coverage {self.coverage_:.4f}"
+        self._tell(f"{self.n_pairs_} pairs of {self.n_queries_} queries", found)
 
     def _given(self: Any) -> str:
         """Return what identifies the parameters beside the rule."""
@@ -513,8 +511,7 @@ class RuleThreshold(ModelWrapper):
         other = copy.copy(self)
         # The rule is built from the parameters, so that get_params of the copy agrees
         # with its threshold.
-        for name, value in params.items():
-            setattr(other, name, value)
+        other.__dict__.update(params)
         rule = other._rule()
         rule.check(other._loss)
         if rule.tuning_size and self._calibration.tuning is None:

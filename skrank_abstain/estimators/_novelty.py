@@ -142,10 +142,9 @@ def find_novel(
 def _cross_fitted(
     novelty: Any, level: float, known: Scores, seed: int
 ) -> tuple[NoveltyTest, BoolArray]:
-    n_queries = known.queries.n_queries
-    if n_queries < 2:
+    if known.queries.n_queries < 2:
         raise _too_few(level, 0)
-    second = hold_out(n_queries, 0.5, seed)[known.queries.codes]
+    second = hold_out(known.queries.n_queries, 0.5, seed)[known.queries.codes]
     novel = np.empty(second.size, dtype=bool)
     for reference in (~second, second):
         part = known.take(np.flatnonzero(~reference))

@@ -101,12 +101,11 @@ def _kinds_of(people: Votes, judges: Votes, vote: IntArray) -> tuple[Votes, Vote
 def _moments(first: csr_array, second: csr_array, weight: Any) -> FloatArray:
     """Return the second moments of summed scores around their means, of a sample."""
     share = weight / weight.sum()
-    n = share.size
     one, two = np.asarray(first.sum(axis=0)), np.asarray(second.sum(axis=0))
     moments = (first.T @ second).toarray()
     moments -= np.outer(first.T @ share, two) + np.outer(one, second.T @ share)
     moments += (share @ share) * np.outer(one, two)
-    return np.asarray(moments * n / (n - 1))
+    return np.asarray(moments * share.size / (share.size - 1))
 
 
 def _solve(

@@ -199,9 +199,7 @@ def in_parts(rows: IntArray) -> list[IntArray]:
 
 def ratio(difference: Any, error: FloatArray) -> FloatArray:
     """Return the ratio of the difference of each pair to its error; 0 without one."""
-    found = np.zeros(error.shape)
-    np.divide(difference, error, out=found, where=error > 0)
-    return found
+    return np.asarray(difference / np.where(error > 0, error, np.inf))
 
 
 def _times(limit: Any, size: FloatArray) -> FloatArray:
@@ -228,8 +226,7 @@ def random_signs(n: int, n_draws: int, rng: np.random.Generator) -> Single:
     What is found for the signs that were seen, and for the opposite ones, is known.
     """
     if 2 ** (n - 1) <= n_draws:
-        ways = np.arange(1, 2 ** (n - 1))
-        bits = ways >> np.arange(n)[:, None] & 1
+        bits = np.arange(1, 2 ** (n - 1)) >> np.arange(n)[:, None] & 1
     else:
         bits = rng.integers(2, size=(n, n_draws), dtype=np.int8)
     return 1 - 2 * bits.astype(np.float32)

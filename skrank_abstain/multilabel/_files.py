@@ -13,6 +13,7 @@ from sklearn.utils import Bunch
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain.datasets import existing_file, read_lines
+from skrank_abstain.pairs import as_number
 
 #: Name of the column that holds the rankings.
 RANKING = "ranking"
@@ -156,7 +157,7 @@ def _codes(
     file: Path, numbers: list[int], name: str, texts: tuple[str, ...]
 ) -> tuple[FloatArray, list[str]]:
     """Return numbers and no category, or codes of texts and the texts."""
-    is_number = [_is_number(text) for text in texts]
+    is_number = [isinstance(as_number(text), float) for text in texts]
     if all(is_number):
         return np.array(texts, dtype=np.float64), []
     if any(is_number):
@@ -168,11 +169,3 @@ def _codes(
         )
     known, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
     return codes.astype(np.float64), known.tolist()
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -634,8 +634,7 @@ default="misranking"
             items their labels.
         """
         items = self.to_items(X, y)
-        ranker = self.selective_ranker_
-        scored = ranker._scored(items.X, qid=items.qid)
+        scored = self.selective_ranker_._scored(items.X, qid=items.qid)
         X = self._check_samples(X)
         samples = group_queries(np.arange(X.shape[0]), X.shape[0])
         labels = None if y is None else self._relevance(y, (X.shape[0], self.n_labels_))
@@ -644,7 +643,7 @@ default="misranking"
         kinds = intake.groups_of_queries(groups, samples)
         # Without labels all pairs count as tied; the page then shows no such number.
         known = np.zeros(items.qid.size) if y is None else items.y
-        inside = copy.copy(ranker)
+        inside = copy.copy(self.selective_ranker_)
         for name in ("estimator_", "prefit_", "n_folds_"):
             setattr(inside, name, getattr(self, name))
         ascending = replace(scored, y=known).ascending

@@ -173,10 +173,9 @@ class Scores(Value):
 
     def to_plain(self) -> dict[str, Any]:
         # Sorted, without what belongs to the rows of an X that is not saved.
-        here = self.ascending
         names = ("value", "y", "novel", "group", "unit")
-        plain = {name: vars(here)[name] for name in names}
-        return {**plain, "sizes": here.queries.sizes}
+        plain = {name: vars(self.ascending)[name] for name in names}
+        return {**plain, "sizes": self.ascending.queries.sizes}
 
     @classmethod
     def of_plain(cls, **plain: Any) -> Self:

@@ -86,8 +86,7 @@ class ListMetric:
         top = np.sort(np.partition(gains, rest)[:, rest:])[:, ::-1]
         best = (top * discount[: self.k]).sum(axis=1)
         found = (gains * _mean_of_blocks(discount, blocks)).sum(axis=1)
-        found[best == 0] = np.nan
-        return np.asarray(found / np.where(best > 0, best, 1.0))
+        return np.asarray(found / np.where(best > 0, best, np.nan))
 
     def by_query(
         self, scores: FloatArray, gains: FloatArray, queries: Queries

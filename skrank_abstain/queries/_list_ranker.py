@@ -259,11 +259,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
     def _end_fit(self) -> Self:
         """Calibrate, and print the line of a verbose fit."""
         self._calibrate()
-        if self.verbose:
-            print(  # noqa: T201
-                f"[{type(self).__name__}] calibrated on {self.n_queries_} queries: "
-                f"threshold {self.threshold_:.6g}"
-            )
+        self._tell(f"{self.n_queries_} queries", f"threshold {self.threshold_:.6g}")
         return self
 
     def _moved(self, **params: Any) -> Self:

@@ -114,11 +114,12 @@ def _about_order(curve: LossCurve, data: ReportData) -> Section:
     interval = as_interval(*curve.interval_of_area())
     rows = [[name, as_number(area_of_prefixes(*whole)), interval]]
     coverage = pairs / pairs[-1]
-    ends = _intervals(curve.loss, curve.pairs).clip(0, data.highest_loss)
+    # Symmetric about the mean, which may be near 0 or the largest loss.
+    ends = np.stack(ratio_interval(curve.loss, curve.pairs), axis=1)
     display = displays.RiskCoverageDisplay(
         coverage=coverage,
         selective_risk=curve.loss.sum(axis=0) / pairs,
-        band=np.column_stack([coverage, ends]),
+        band=np.column_stack([coverage, ends.clip(0, data.highest_loss)]),
         name="observed",
     )
     point = data.totals.coverage, data.totals.selective_risk
@@ -245,20 +246,13 @@ class LossCurve:
             size / count[-1],
             np.diff(self.predicted[last], prepend=0.0) / size,
             loss.sum(axis=0) / size,
-            _intervals(loss, pairs),
+            np.stack(ratio_interval(loss, pairs), axis=1),
         )
 
 
 def _cut(count: FloatArray, n: int) -> IntArray:
     """Return where cumulated counts reach each of n equal shares, each place once."""
     return np.unique(np.searchsorted(count, count[-1] * np.arange(1, n + 1) / n))
-
-
-def _intervals(loss: FloatArray, pairs: FloatArray) -> FloatArray:
-    """Return an interval for each column of two tables, shape (n_columns, 2)."""
-    # Symmetric about the mean, which may be near 0.
-    ends: FloatArray = np.stack(ratio_interval(loss, pairs), axis=1)
-    return np.maximum(ends, 0.0)
 
 
 def _draw_curve(

@@ -317,16 +317,6 @@ def _open_pairs(posterior: Posterior, disputed: ArrayLike) -> BoolArray:
     return is_open
 
 
-def closure_of(left: IntArray, right: IntArray, label: IntArray, n: int) -> BoolArray:
-    """Return which item is not worse than which, by labels and what follows: (n, n)."""
-    from skrank_abstain._kernels.closing import close_orders
-
-    # Not worse: a tie goes both ways.
-    ahead, behind = label >= 0, label <= 0
-    better = np.concatenate([left[ahead], right[behind]])
-    return close_orders(better, np.concatenate([right[ahead], left[behind]]), n)
-
-
 def labels_told(left: IntArray, right: IntArray, label: IntArray, n: int) -> IntArray:
     """Return the labels of all pairs of ``n`` items that some labels say, or imply.
 
@@ -342,7 +332,12 @@ def labels_told(left: IntArray, right: IntArray, label: IntArray, n: int) -> Int
         In canonical order; `UNTOLD` for the others. Labels on a way of ties and orders
         that leads back to where it started, with an order on it, count for nothing.
     """
-    over = closure_of(left, right, label, n)
+    from skrank_abstain._kernels.closing import close_orders
+
+    # Which item is not worse than which, (n, n): a tie goes both ways.
+    ahead, behind = label >= 0, label <= 0
+    better = np.concatenate([left[ahead], right[behind]])
+    over = close_orders(better, np.concatenate([right[ahead], left[behind]]), n)
     both = over & over.T
     on_cycle = both[left, right]
     broken = both[left[on_cycle & (label != 0)]].any(axis=0)

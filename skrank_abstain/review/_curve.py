@@ -235,8 +235,7 @@ def _unasked(
     """Return the first n pairs that were not asked, or the riskiest of them."""
     pairs, n_items = review.decisions, review.items.queries.n_items
     if objective == "riskiest":
-        risk = np.asarray(pairs.risk)
-        order = order[np.argsort(-risk[order], kind="stable")]
+        order = order[np.argsort(-np.asarray(pairs.risk)[order], kind="stable")]
     asked = said[:, 0] * n_items + said[:, 1]
     is_new = ~np.isin(pairs.left * n_items + pairs.right, asked)
     return pairs.take(order[is_new[order]][:n])

@@ -498,11 +498,10 @@ class Review:
         Leaves out one newly answered pair after the other: O(n_answered) posteriors of
         each query, about a millisecond for twenty items.
         """
-        before = since
-        if before is None:
+        if since is None:
             scored = self.items, self.calibration, self.region
-            before = self.of(*scored, None, None, item_id=self.item_id, id_=self.id_)
-        parts = [compare(before, self, *pair) for pair in self._matched(before)]
+            since = self.of(*scored, None, None, item_id=self.item_id, id_=self.id_)
+        parts = [compare(since, self, *pair) for pair in self._matched(since)]
         none = [*np.empty((6, 0), dtype=np.int64), np.empty(0, dtype=object)]
         nothing = [self.items.queries.values[:0], self._ids[:0], *none]
         every = zip(nothing, *filter(None, parts), strict=True)
@@ -656,13 +655,11 @@ class Review:
         tie = (order == 0) | (losses[:, 1] < strict)
         label = np.where(told == UNTOLD, np.where(tie, 0, order), told).astype(np.int64)
         risk = np.take_along_axis(losses, label[:, None] + 1, axis=1)[:, 0]
-        region = self.region
-        by = risk
-        if region.margin_of is not None:
-            by = margins(proba, label, region.margin_of)
+        bound = self.region.margin_of
+        by = risk if bound is None else margins(proba, label, bound)
         # What answers disagree about is for people to settle. What gold answers say, or
         # imply, is certain, whatever the rule accepts.
-        accepted = (by <= region.risk) & ~disputed
+        accepted = (by <= self.region.risk) & ~disputed
         accepted |= (proba.max(axis=1, initial=0.0) >= _CERTAIN) | (told != UNTOLD)
         # Without a question about either item the ranker's own decisions stand.
         silent = ~(self._asked[left] | self._asked[right])
@@ -679,7 +676,7 @@ class Review:
             right_id=None if names is None else names[right],
             place=np.argsort(self._gain[0]) - queries.offsets[queries.codes] + 1,
             threshold=own.threshold,
-            margin=None if region.margin_of is None else by,
+            margin=None if bound is None else by,
             equal=own.equal & silent,
             answered=told != UNTOLD,
             disputed=disputed,

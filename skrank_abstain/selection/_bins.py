@@ -281,8 +281,7 @@ class BinEngine(_engine.RiskEngine):
         On the diagonal: whether the higher values of a bin are, over its lower ones.
         """
         place = self._places(region.margin_of)[0][:-1, :-1]
-        accepted: BoolArray = region.weight(place) == 1
-        return np.tril(accepted & (self._label[:-1, :-1] == 1))
+        return np.tril((region.weight(place) == 1) & (self._label[:-1, :-1] == 1))
 
 
 def _is_semiorder(over: BoolArray, below: IntArray) -> bool:

@@ -278,7 +278,6 @@ class Calibration(Value):
         """
         check_quantile(coverage, quantile, boundary)
         engine, sound = self.engine, self.items.sound
-        region: Any
         most = self.largest_coverage
         # Rounding in the division must not refuse a coverage that can be reached.
         if most < 1 and (most == 0 or coverage > most * (1 + 1e-12)):
@@ -379,18 +378,17 @@ class Calibration(Value):
 
     def totals(self, region: Any, items: Scores, groups: Any = None) -> PairTotals:
         """Add up what happens to all pairs, or to those of two groups of items."""
-        engine = self.engine
         # Pairs that were given one by one are queries without a name.
         qid = items.queries.values if items.unit is None else None
         if groups is None:
-            return engine.tally(items, [region]).totals(qid)
+            return self.engine.tally(items, [region]).totals(qid)
         names = self.item_groups or []
         if len(groups) != 2 or not {*groups} <= {*names}:
             raise ValueError(
                 f"groups must be two of those of fit ({listed(names)}), got {groups!r}."
             )
         cell: Any = tuple(sorted(map(names.index, groups)))
-        return _engine.tally_of(engine, cell, items, [region.at(cell)]).totals(qid)
+        return _engine.tally_of(self.engine, cell, items, [region.at(cell)]).totals(qid)
 
     @property
     def is_graded(self) -> bool:

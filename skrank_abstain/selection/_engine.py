@@ -150,8 +150,7 @@ class CellRegion(Value):
 def cells_of(scores: Scores, n_groups: int) -> dict[Cell, int]:
     """Return each two groups with the number of queries that have such pairs."""
     here = scores.ascending
-    group: Any = here.group
-    key = here.queries.codes * n_groups + group
+    key = here.queries.codes * n_groups + here.group
     counts = np.bincount(key, minlength=here.n_queries * n_groups)
     counts = counts.reshape(here.n_queries, n_groups)
     found = {}
@@ -296,8 +295,7 @@ class RiskEngine(ABC):
         for k in np.unique(of_pair).tolist():
             at = np.flatnonzero(of_pair == k)
             some = RowPairs(pairs.left[at], pairs.right[at], pairs.difference[at])
-            decided = self._decide(region.regions[k], values, some)
-            made.accepted[at] = decided.accepted
+            made.accepted[at] = self._decide(region.regions[k], values, some).accepted
         return replace(made, threshold=limit, equal=equal)
 
     def ranks(self, region: Any, scores: Scores) -> IntArray:
@@ -337,10 +335,9 @@ class RiskEngine(ABC):
         graph : csr_array of shape (n_items, n_items), bool
             Rows and columns are those of X; accepted as in ``ranks``.
         """
-        here = scores.ascending
         if isinstance(region, CellRegion):
-            return self._graph_by_pair(region, here)
-        return self._graph(region, here.sound)
+            return self._graph_by_pair(region, scores.ascending)
+        return self._graph(region, scores.ascending.sound)
 
     @abstractmethod
     def _classes(self, regions: Sequence[Any]) -> Classes:
@@ -379,11 +376,10 @@ class RiskEngine(ABC):
         outcomes: bool,
     ) -> Tally:
         if isinstance(regions[0], CellRegion):
-            n_groups = len(regions[0].of_cell)
             how: Any = {"weight": weight, "outcomes": outcomes}
             parts = [
                 tally_of(self, cell, scores, [each.at(cell) for each in regions], **how)
-                for cell in cells_of(scores, n_groups)
+                for cell in cells_of(scores, len(regions[0].of_cell))
             ]
             return Tally(
                 np.concatenate([part.counts for part in parts], axis=1),

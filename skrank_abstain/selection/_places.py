@@ -59,8 +59,7 @@ def place_shares(items: Scores) -> FloatArray:
 
 
 def _shares_of(items: Scores) -> tuple[FloatArray]:
-    size = items.queries.sizes
-    n = np.repeat(size, size)
+    n = np.repeat(items.queries.sizes, items.queries.sizes)
     first, last = true_places(items.grades, items.queries).T
     middle, own = middle_places(items), own_places(items)
     # Bounds are rounded outwards, which holds whatever is less than one place away, and
@@ -187,5 +186,4 @@ def confident_places(
     best, worst = np.minimum(best, own), np.maximum(worst, own)
     if items.novel is not None:
         best[items.novel], worst[items.novel] = 1, size[items.novel]
-    places = np.stack([best, worst], axis=1).astype(np.int64)
-    return places[np.argsort(items.rows)]
+    return np.stack([best, worst], axis=1)[np.argsort(items.rows)].astype(np.int64)

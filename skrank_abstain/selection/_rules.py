@@ -485,8 +485,7 @@ class CertifiedRisk(Rule):
             where = f", in each group by itself ({', '.join(map(str, counts))})"
         alike = "pair" if self.weighting == "pairs" else "query"
         if self.largest_query is not None:
-            most = self.largest_query
-            tested += f"\n- queries of more than {most} items are refused"
+            tested += f"\n- queries of more than {self.largest_query} items are refused"
         if threshold == -np.inf:
             nothing = "NOT CERTIFIED. Nothing is decided, so nothing is promised."
             done = f"no threshold was certified for a {what} of {bound}"

@@ -386,9 +386,7 @@ class RiskProfile(Table):
         Of those with at most each risk; NaN before the first.
         """
         unlike = np.cumsum(self.n_unlike)
-        found = np.full(unlike.shape, np.nan)
-        np.divide(np.cumsum(self.ordered), unlike, out=found, where=unlike > 0)
-        return found
+        return np.cumsum(self.ordered) / np.where(unlike > 0, unlike, np.nan)
 
 
 @dataclass(frozen=True, eq=False)

@@ -468,8 +468,7 @@ class _Likelihood:
         by_spread = (pull.sum(axis=0) * self.points).sum() - spread
         gradient = np.concatenate([by_slope, tail[:1], by_step, [by_spread]])
         value = log_likelihood.sum() - ((slopes**2).sum() + spread**2) / 2
-        n_queries = log_likelihood.size
-        return -float(value) / n_queries, -gradient / n_queries
+        return -float(value) / log_likelihood.size, -gradient / log_likelihood.size
 
 
 def grade_proba(value: FloatArray, cuts: FloatArray, spread: float) -> FloatArray:

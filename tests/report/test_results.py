@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -436,7 +437,9 @@ def test_a_forgotten_qid_is_on_the_page(ranker, new):
 
 
 def test_no_interval_of_the_loss_falls_below_zero():
-    loss = np.array([[1.0], [0.0], [0.0], [0.0]])
-    low, high = _results._intervals(loss, np.full((4, 1), 9.0))[0]
+    loss, pairs = np.array([[1.0], [0.0], [0.0], [0.0]]), np.full((4, 1), 9.0)
+    curve = _results.LossCurve(None, pairs, loss, np.ones(1))
+    _, table, _ = _results._about_risk(curve, SimpleNamespace(highest_loss=1.0)).blocks
+    low, high = map(float, table.rows[0][2].split(" to "))
     assert low == 0
     assert high > 1 / 36
