@@ -29,6 +29,7 @@ _LEAST_DISTINCT = 0.95
 _FEWEST_ITEMS, _FEWEST_QUERIES, _SMALLEST_SHARE = 10, 3, 0.01
 #: The words by which a report finds this doubt of ``fit``.
 TRAINED_TOO = "trained the model too"
+_HOW = "its first tree, or its coefficients, come from them"
 #: Rows that a fitted ranker remembers: those with the smallest hashes, 800 kB.
 _REMEMBERED = 100_000
 #: Values that are hashed at once: they stay in the processor's cache.
@@ -272,19 +273,16 @@ def warn_of_trained(
             how = "its own fit got them"
             _warn_of_training_rows(f"{n_seen} of {n_rows}", unit, how, remedy)
     elif n_rows >= _FEWEST_ITEMS and trained_on(model, *rows):
-        how = "its first tree, or its coefficients, come from them"
-        _warn_of_training_rows(f"All, or most, of {n_rows}", unit, how, remedy)
+        _warn_of_training_rows(f"All, or most, of {n_rows}", unit, _HOW, remedy)
 
 
 def warn_of_measured(ranker: Any, X: Any, y: Any, queries: Queries) -> None:
     """Warn if rows that a user measures on trained a model that came fitted."""
-    found: HashedRows | None = ranker._fit_rows
-    fitted = found is not None and not found.trained and user_asks()
-    if fitted and trained_on(ranker.estimator_, X, y, queries):
+    fitted = getattr(ranker._fit_rows, "trained", True) is False
+    if fitted and user_asks() and trained_on(ranker.estimator_, X, y, queries):
         warn_user(
-            f"All, or most, of these {queries.n_items} items trained the model (its "
-            "first tree, or its coefficients, come from them): what is measured is too "
-            "good for new items. Measure on items that did not train it."
+            f"All, or most, of these {queries.n_items} items trained the model ({_HOW})"
+            ": what is measured is too good for new items. Take other items."
         )
 
 

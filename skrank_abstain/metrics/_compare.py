@@ -18,17 +18,15 @@ from skrank_abstain._validation import (
     encode_qid,
     name_of_loss,
 )
-from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import RatioDifference, difference_of
 from skrank_abstain.metrics._curves import area_of_prefixes, cumulate_queries
 from skrank_abstain.metrics._scorers import find_ranker
-from skrank_abstain.pairs import PairDecisions, Table, pair_labels
+from skrank_abstain.pairs import PairDecisions, Table, group_queries, pair_labels
+from skrank_abstain.selection import PairTotals, warn_of_coin
 
 #: Groups of queries that are left out in turn. Each costs one pass over the pairs; the
 #: t quantile of so many is 1.2 % above that of any number of them.
 _GROUPS = 100
-#: With fewer orders, or a smaller share of wrong ones, y is not doubted.
-_FEWEST, _MUCH_WRONG = 100, 0.45
 
 
 @dataclass(frozen=True)
@@ -204,15 +202,12 @@ default=None
     n_items = None if first.place is None else first.place.size
     codes, queries = encode_qid(first.qid, len(first), unit="pair")
     curves = []
-    for (
-        pairs,
-        relevance,
-        loss_of_ranker,
-    ) in both:  # rankers of labels may have these in other orders
+    for pairs, relevance, own in both:  # rankers of labels may have other orders
         values = check_relevance(relevance, n_items)
         truth = pair_labels(values, pairs.left, pairs.right)
-        if loss_of_ranker is None:  # rankers have warned
-            _warn_of_other_labels(pairs, truth)
+        if own is None:  # no ranker, whose evaluate has warned
+            every = group_queries(None, values.size)
+            warn_of_coin(PairTotals.of_decisions(pairs, values, every, None, costs))
         curves.append(_curve(pairs, truth, costs, codes, share))
 
     def measure(times: FloatArray) -> FloatArray:
@@ -240,17 +235,6 @@ def _decisions(each: Any, X: Any, y: Any, qid: Any) -> tuple[PairDecisions, Any,
     ranker, X, y, qid = find_ranker(each, X, y, qid, "predict_pairs")
     ranker.evaluate(X, y, qid=qid)  # which warns of rows that fit got
     return ranker.predict_pairs(X, qid=qid), y, getattr(ranker, "loss", "misranking")
-
-
-def _warn_of_other_labels(pairs: PairDecisions, truth: IntArray) -> None:
-    told = (truth * pairs.label)[pairs.accepted]
-    n_wrong, n_orders = np.count_nonzero(told < 0), np.count_nonzero(told)
-    if n_orders >= _FEWEST and n_wrong >= _MUCH_WRONG * n_orders:
-        warn_user(
-            f"{n_wrong} of {n_orders} decided orders of pairs that differ are wrong, "
-            "hardly better than a coin: check that y has the rows that were decided, "
-            "in their order, and that higher is better."
-        )
 
 
 def _check_names(pairs: PairDecisions, *tables: Any) -> None:
