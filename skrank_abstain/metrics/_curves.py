@@ -115,7 +115,6 @@ def aurc_loss(
     loss: Any = "misranking",
     interval: str | None = None,
     confidence: float = 0.95,
-    n_resamples: int = 2000,
     random_state: Any = None,
 ) -> MetricValue:
     r"""Return the area under the risk-coverage curve, averaged over orders of ties.
@@ -144,7 +143,7 @@ def aurc_loss(
         have, or the cost of a prediction: rows predicted, columns true, order -1, 0, 1.
     interval : {None, "bootstrap"}, default=None
         How to make a confidence interval over queries, see `Estimate`.
-    confidence, n_resamples, random_state : float, int, None or RandomState
+    confidence, random_state : float, None or RandomState
         Of the interval, see `Estimate`.
 
     Returns
@@ -192,7 +191,7 @@ def aurc_loss(
     0.0
     """
     cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
-    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
+    over = check_average(qid, average, interval, confidence, random_state)
     area, name = (_excess_aurc, "excess AURC") if excess else (_aurc, "AURC")
     return over.area(area, cost, risks, name)
 
@@ -207,7 +206,6 @@ def augrc_loss(
     loss: Any = "misranking",
     interval: str | None = None,
     confidence: float = 0.95,
-    n_resamples: int = 2000,
     random_state: Any = None,
 ) -> MetricValue:
     r"""Return the area under the generalised risk-coverage curve.
@@ -220,7 +218,7 @@ def augrc_loss(
     ----------
     y_true, y_pred, risk, qid, average, loss
         As in `aurc_loss`.
-    interval, confidence, n_resamples, random_state
+    interval, confidence, random_state
         As in `aurc_loss`.
 
     Returns
@@ -256,7 +254,7 @@ def augrc_loss(
     0.125
     """
     cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
-    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
+    over = check_average(qid, average, interval, confidence, random_state)
     return over.area(_augrc, cost, risks, "AUGRC")
 
 

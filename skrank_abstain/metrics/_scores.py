@@ -13,7 +13,6 @@ from skrank_abstain._validation import (
     check_choice,
     check_fraction,
     check_labels,
-    check_positive_int,
     check_proba,
     check_sample_weight,
     check_vector,
@@ -53,13 +52,11 @@ class Estimate(NamedTuple):
         ``average="query"``, the t interval of the mean over the queries that have a
         value. Deterministic, O(n_pairs), not clipped to the range of the metric, and
         not available for areas under curves.
-        "bootstrap": percentiles over resamples of whole queries (for
-        ``average="query"``, of queries that have a value). O(n_pairs + n_resamples *
-        n_queries) for a ratio, O(n_resamples * n_pairs) for an area.
+        "bootstrap": percentiles over 2,000 resamples of whole queries (for
+        ``average="query"``, of queries that have a value). Each takes O(n_queries) for
+        a ratio, O(n_pairs) for an area.
     confidence : float, default=0.95
         In (0, 1). Each number has its own interval.
-    n_resamples : int, default=2000
-        Number of resamples of "bootstrap".
     random_state : None, int or RandomState, default=None
         Draws the resamples of "bootstrap".
 
@@ -96,7 +93,6 @@ def selective_accuracy_score(
     sample_weight: ArrayLike | None = None,
     interval: str | None = None,
     confidence: float = 0.95,
-    n_resamples: int = 2000,
     random_state: Any = None,
 ) -> MetricValue:
     """Return the share of correct predictions among accepted pairs.
@@ -120,7 +116,7 @@ def selective_accuracy_score(
         Non-negative pair weights.
     interval : {None, "delta", "bootstrap"}, default=None
         How to make a confidence interval over queries, see `Estimate`.
-    confidence, n_resamples, random_state : float, int, None or RandomState
+    confidence, random_state : float, None or RandomState
         Of the interval, see `Estimate`.
 
     Returns
@@ -160,7 +156,7 @@ def selective_accuracy_score(
     predicted = check_labels(y_pred, "y_pred", truth.size)
     mask = check_accepted(accepted, truth.size)
     weight = pair_weight(sample_weight, truth.size)
-    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
+    over = check_average(qid, average, interval, confidence, random_state)
     decided = weight * mask
     return over.ratio(decided * (truth == predicted), decided, weight, "accuracy")
 
@@ -173,7 +169,6 @@ def coverage_score(
     sample_weight: ArrayLike | None = None,
     interval: str | None = None,
     confidence: float = 0.95,
-    n_resamples: int = 2000,
     random_state: Any = None,
 ) -> MetricValue:
     """Return the share of pairs that were accepted.
@@ -185,7 +180,7 @@ def coverage_score(
     ----------
     accepted, qid, average, sample_weight
         As in `selective_accuracy_score`.
-    interval, confidence, n_resamples, random_state
+    interval, confidence, random_state
         As in `selective_accuracy_score`.
 
     Returns
@@ -205,7 +200,7 @@ def coverage_score(
     """
     mask = check_accepted(accepted)
     weight = pair_weight(sample_weight, mask.size)
-    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
+    over = check_average(qid, average, interval, confidence, random_state)
     return over.ratio(weight * mask, weight, weight, "coverage")
 
 
@@ -217,7 +212,6 @@ def class_acceptance(
     sample_weight: ArrayLike | None = None,
     interval: str | None = None,
     confidence: float = 0.95,
-    n_resamples: int = 2000,
     random_state: Any = None,
 ) -> MetricValue:
     """Return the share of each true label among accepted pairs.
@@ -229,7 +223,7 @@ def class_acceptance(
     ----------
     y_true, accepted, qid, sample_weight
         As in `selective_accuracy_score`.
-    interval, confidence, n_resamples, random_state
+    interval, confidence, random_state
         As in `selective_accuracy_score`.
 
     Returns
@@ -255,7 +249,7 @@ def class_acceptance(
     truth = check_labels(y_true, "y_true")
     weight = pair_weight(sample_weight, truth.size)
     decided = weight * check_accepted(accepted, truth.size)
-    over = check_average(qid, "pooled", interval, confidence, n_resamples, random_state)
+    over = check_average(qid, "pooled", interval, confidence, random_state)
     if not decided.any():
         unknown = np.full(3, undefined("class_acceptance"))
         return unknown if interval is None else Estimate(unknown, unknown, unknown)
@@ -279,7 +273,6 @@ def selective_auc_score(
     sample_weight: ArrayLike | None = None,
     interval: str | None = None,
     confidence: float = 0.95,
-    n_resamples: int = 2000,
     random_state: Any = None,
 ) -> MetricValue:
     """Return the AUC over accepted pairs of different relevance.
@@ -295,7 +288,7 @@ def selective_auc_score(
         Predicted labels in {-1, 0, +1}; equal scores are a tie.
     accepted, qid, average, sample_weight
         As in `selective_accuracy_score`.
-    interval, confidence, n_resamples, random_state
+    interval, confidence, random_state
         As in `selective_accuracy_score`.
 
     Returns
@@ -331,7 +324,7 @@ def selective_auc_score(
     # Pairs of equal relevance have no right order and are in neither sum.
     mask = check_accepted(accepted, truth.size) & (truth != 0)
     weight = pair_weight(sample_weight, truth.size)
-    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
+    over = check_average(qid, average, interval, confidence, random_state)
     strict = weight * mask
     # truth * predicted is +1 in the right order, -1 in the wrong one, 0 for a tie.
     ordered = strict * (1 + truth * predicted) / 2
@@ -346,7 +339,6 @@ def correctness_completeness_score(
     qid: Any = None,
     interval: str | None = None,
     confidence: float = 0.95,
-    n_resamples: int = 2000,
     random_state: Any = None,
 ) -> tuple[MetricValue, MetricValue]:
     """Return how right the accepted orders are, and how many there are.
@@ -396,7 +388,7 @@ def correctness_completeness_score(
     """
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
-    over = check_average(qid, "pooled", interval, confidence, n_resamples, random_state)
+    over = check_average(qid, "pooled", interval, confidence, random_state)
     mask = check_accepted(accepted, truth.size)
     # +1 for a concordant pair, -1 for a discordant one, 0 without an order to judge:
     # the absolute values sum to C + D.
@@ -419,7 +411,6 @@ def pairwise_log_loss(
     sample_weight: ArrayLike | None = None,
     interval: str | None = None,
     confidence: float = 0.95,
-    n_resamples: int = 2000,
     random_state: Any = None,
 ) -> MetricValue:
     """Return the mean negative log probability of the true label.
@@ -472,7 +463,7 @@ def pairwise_log_loss(
     """
     truth, rows = _check_inputs(y_true, proba)
     weight = pair_weight(sample_weight, truth.size)
-    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
+    over = check_average(qid, average, interval, confidence, random_state)
     # scikit-learn's clipping, so that the two agree to the last digit.
     eps = np.finfo(np.float64).eps
     # Column 0, 1, 2 for the label -1, 0, +1.
@@ -490,7 +481,6 @@ def pairwise_brier_loss(
     sample_weight: ArrayLike | None = None,
     interval: str | None = None,
     confidence: float = 0.95,
-    n_resamples: int = 2000,
     random_state: Any = None,
 ) -> MetricValue:
     """Return the mean squared error of the probabilities, summed over the labels.
@@ -532,7 +522,7 @@ def pairwise_brier_loss(
     """
     truth, rows = _check_inputs(y_true, proba)
     weight = pair_weight(sample_weight, truth.size)
-    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
+    over = check_average(qid, average, interval, confidence, random_state)
     costs = weight * ((rows - np.eye(3)[truth + 1]) ** 2).sum(axis=1)
     return over.ratio(costs, weight, weight, "pairwise Brier loss", limits=(0.0, 2.0))
 
@@ -658,7 +648,6 @@ def check_average(
     average: str,
     interval: str | None,
     confidence: float,
-    n_resamples: int,
     random_state: Any,
 ) -> Averaging:
     """Check the parameters that all metrics share."""
@@ -671,7 +660,6 @@ def check_average(
     if interval is not None:
         check_choice(interval, "interval", ("delta", "bootstrap"))
         options["confidence"] = check_fraction(confidence, "confidence")
-        options["n_resamples"] = check_positive_int(n_resamples, "n_resamples")
     return Averaging(qid, average, interval, options)
 
 

@@ -1,5 +1,7 @@
 """The page of a risk-controlled ranker."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from estimators.risk_controlled.certifying import (
@@ -14,7 +16,7 @@ from estimators.risk_controlled.certifying import (
 from scipy import stats
 
 from skrank_abstain import BALToR
-from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics import aurc_loss
 from skrank_abstain.pairs import pair_labels
 
@@ -102,7 +104,9 @@ def test_report_estimates_the_risk_that_is_bounded(loss, model, data):
     np.testing.assert_allclose(interval, t, atol=1.1e-4)
 
 
-def test_report_has_the_area_under_the_curve(ranker, data):
+def test_report_has_the_area_under_the_curve(ranker, data, monkeypatch):
+    few = partial(cluster_bootstrap, n_resamples=300)  # as the report
+    monkeypatch.setattr("skrank_abstain.metrics._scores.cluster_bootstrap", few)
     X, y, qid = data
     page = ranker.report(X, y, qid=qid)
     pairs = ranker.predict_pairs(X, qid=qid)
@@ -116,7 +120,6 @@ def test_report_has_the_area_under_the_curve(ranker, data):
         loss="misranking",
         qid=pairs.qid,
         interval="bootstrap",
-        n_resamples=300,
         random_state=0,
     )
     assert value == pytest.approx(exact.value, abs=5.1e-5)
