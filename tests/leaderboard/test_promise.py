@@ -6,6 +6,7 @@ either answer is wrong in at most 1 of 40 cases, as for a limit of 12 in 100 boa
 measured tables of the guide have 200 boards.
 """
 
+from functools import cache
 from itertools import chain, islice
 
 import numpy as np
@@ -399,6 +400,7 @@ def test_any_look_needs_more_than_twice_the_votes(n_items, step, n_voters):
     """Where half of the neighbours are decided, found between boards of many sizes."""
     strength, sizes = step * np.arange(n_items), np.geomspace(1000, 16_000, 9)
 
+    @cache
     def share(looks, n):
         """Return the share of the neighbours that twelve boards decide."""
         decided = []
@@ -420,12 +422,12 @@ def test_any_look_needs_more_than_twice_the_votes(n_items, step, n_voters):
     half = {}
     for looks in ("once", "any"):
         # The two sizes between which half of them are; shares rise with the size.
-        low, high, shares = 0, sizes.size - 1, {}
+        low, high = 0, sizes.size - 1
         while high - low > 1:
             middle = (low + high) // 2
-            shares[middle] = share(looks, int(sizes[middle]))
-            low, high = (middle, high) if shares[middle] < 0.5 else (low, middle)
-        ends = [shares[low], shares[high]]  # both were drawn: half is far inside
+            few = share(looks, int(sizes[middle])) < 0.5
+            low, high = (middle, high) if few else (low, middle)
+        ends = [share(looks, int(sizes[k])) for k in (low, high)]
         half[looks] = np.exp(np.interp(0.5, ends, np.log(sizes[[low, high]])))
     # 2.0 to 2.6 with twice as many boards of each size.
     assert 1.8 < half["any"] / half["once"] < 2.8
