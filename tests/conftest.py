@@ -97,6 +97,8 @@ def spark():
         "spark.log.level": "OFF",
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "7",
+        # A minute of tiny jobs is over before optimised code pays.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     # Two threads, and two tries: a worker may die in the middle of a task.
     builder = sql.SparkSession.builder.master("local[2, 2]").config(map=options)

@@ -18,6 +18,7 @@ from doubles import FirstColumn
 from scipy.special import bdtr
 from scipy.stats import binom
 from scored import at_coverage, mass_of
+from sequential import is_rare
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
@@ -223,33 +224,38 @@ def test_pairs_are_not_independent(name, n_queries):
 def test_the_estimator_keeps_the_promise():
     """All of it: splitting, tuning, shuffling, certifying, deciding new pairs."""
     model, kind, bound = MODELS["graded"]
-    people, n_runs, n_failed, covered = population(kind), 150, 0, []
+    people, covered = population(kind), []
     everything = people.rows(np.arange(N_POPULATION))[1]
     rng = np.random.default_rng(3)
-    for run in range(n_runs):
-        # The best queries come first, and a test that bets would believe them.
-        queries = rng.integers(N_POPULATION, size=300)
-        queries = queries[np.argsort(-people.quality[queries], kind="stable")]
-        rows, qid = people.rows(queries)
-        ranker = RiskControlledRanker(
-            FirstColumn().fit(None, None),
-            max_risk=bound,
-            delta=DELTA,
-            tie_model=model,
-            bound="loss",
-            tuning_size=0.3,
-            loss="zero_one",
-            random_state=run,
-        ).fit(people.X[rows], people.y[rows], qid=qid)
-        if not ranker.certified_:
-            covered.append(0.0)
-            continue
-        totals = ranker.evaluate(people.X, people.y, qid=everything)
-        accepted = (totals.accepted / totals.pairs).mean()
-        wrong = ((totals.accepted - totals.correct) / totals.pairs).mean()
-        n_failed += wrong / accepted > bound
-        covered.append(accepted)
-    assert n_failed <= binom.ppf(0.999, n_runs, DELTA)
+
+    def failed():
+        for run in range(500):
+            # The best queries come first, and a test that bets would believe them.
+            queries = rng.integers(N_POPULATION, size=300)
+            queries = queries[np.argsort(-people.quality[queries], kind="stable")]
+            rows, qid = people.rows(queries)
+            ranker = RiskControlledRanker(
+                FirstColumn().fit(None, None),
+                max_risk=bound,
+                delta=DELTA,
+                tie_model=model,
+                bound="loss",
+                tuning_size=0.3,
+                loss="zero_one",
+                random_state=run,
+            ).fit(people.X[rows], people.y[rows], qid=qid)
+            if not ranker.certified_:
+                covered.append(0.0)
+                yield False
+                continue
+            totals = ranker.evaluate(people.X, people.y, qid=everything)
+            accepted = (totals.accepted / totals.pairs).mean()
+            wrong = ((totals.accepted - totals.correct) / totals.pairs).mean()
+            covered.append(accepted)
+            yield wrong / accepted > bound
+
+    # As sure of .25 as the limit of 27 failures in 150 runs; some 30 runs tell.
+    assert is_rare(failed(), DELTA, 0.25)
     assert np.mean(covered) > 0.3
 
 
@@ -282,10 +288,10 @@ def coverages(name, n_queries, n_draws):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_queries", [20, 100, 500])
+@pytest.mark.parametrize("n_queries", [20, 500])
 @pytest.mark.parametrize("name", list(MODELS))
 def test_the_coverage_holds_on_average(name, n_queries):
-    n_draws = 80 if n_queries == 500 or name == "feature_aware" else 200
+    n_draws = 120 if n_queries == 20 and name != "feature_aware" else 80
     hierarchical, plain = coverages(name, n_queries, n_draws)
     error = hierarchical.std() / np.sqrt(hierarchical.size)
     assert hierarchical.mean() >= COVERAGE - 3 * error

@@ -19,7 +19,7 @@ import skrank_abstain
 from skrank_abstain import distance, multilabel, queries, tie_models
 
 #: Of each estimator, a quarter of them for each group of laws.
-CASES = 200
+CASES = 100
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -6,7 +6,8 @@ either answer is wrong in at most 1 of 40 cases, as for a limit of 12 in 100 boa
 measured tables of the guide have 200 boards.
 """
 
-from itertools import islice
+from functools import cache
+from itertools import chain, islice
 
 import numpy as np
 import pytest
@@ -127,12 +128,19 @@ def with_random_votes(rng, share=0.05):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ties", ["rao_kupper", "davidson"])
-def test_votes_at_random_make_no_false_orders_with_lapses(ties):
+def test_votes_at_random_make_no_false_orders_with_lapses():
+    def in_turn(**options):
+        """Yield what boards of both models of ties say, one of each in turn."""
+        both = ("rao_kupper", "davidson")
+        each = zip(
+            *(boards(with_random_votes, ties=t, **options) for t in both), strict=True
+        )
+        return chain.from_iterable(each)
+
     # Nearly all boards have one; the standard error of a share of .5 is .11.
-    ignored = islice(boards(with_random_votes, ties=ties), 20)
-    assert np.mean([false for false, _ in ignored]) > 0.5
-    rare, decided = keeps_promise(boards(with_random_votes, ties=ties, lapses=True))
+    ignored = np.array([false for false, _ in islice(in_turn(), 40)])
+    assert min(ignored[::2].mean(), ignored[1::2].mean()) > 0.5
+    rare, decided = keeps_promise(in_turn(lapses=True))
     assert rare
     # Two thirds of the pairs differ.
     assert decided > 0.55
@@ -222,9 +230,7 @@ SYSTEMS = {
     ("kind", "n_queries", "n_systems"),
     [
         ("normal", 10, 90),
-        ("normal", 20, 40),
         ("skewed", 41, 20),
-        ("skewed", 100, 20),
         ("hard queries", 20, 40),
     ],
 )
@@ -393,26 +399,36 @@ def test_half_of_the_neighbours_are_decided_with_as_many_more_queries(looks):
 def test_any_look_needs_more_than_twice_the_votes(n_items, step, n_voters):
     """Where half of the neighbours are decided, found between boards of many sizes."""
     strength, sizes = step * np.arange(n_items), np.geomspace(1000, 16_000, 9)
+
+    @cache
+    def share(looks, n):
+        """Return the share of the neighbours that twelve boards decide."""
+        decided = []
+        for seed in range(12):
+            rng = np.random.default_rng([n, seed])
+            left = rng.integers(n_items, size=n)
+            right = (left + rng.integers(1, n_items, size=n)) % n_items
+            gap = strength[left] - strength[right] + rng.logistic(size=n)
+            label = np.select([gap > 0.3, gap < -0.3], [1, -1], 0)
+            votes, options = {"left": left, "right": right, "label": label}, {}
+            if n_voters:
+                votes["voter"] = rng.integers(n_voters, size=n)
+                options = {"cluster": "voter"}
+            found = Leaderboard(looks=looks).fit(votes, **options).decisions
+            near = abs(found.left_id.astype(int) - found.right_id.astype(int)) == 1
+            decided.append(found.accepted[near].mean())
+        return np.mean(decided)
+
     half = {}
     for looks in ("once", "any"):
-        shares = []
-        for n in sizes.astype(int):
-            decided = []
-            for seed in range(12):
-                rng = np.random.default_rng([n, seed])
-                left = rng.integers(n_items, size=n)
-                right = (left + rng.integers(1, n_items, size=n)) % n_items
-                gap = strength[left] - strength[right] + rng.logistic(size=n)
-                label = np.select([gap > 0.3, gap < -0.3], [1, -1], 0)
-                votes, options = {"left": left, "right": right, "label": label}, {}
-                if n_voters:
-                    votes["voter"] = rng.integers(n_voters, size=n)
-                    options = {"cluster": "voter"}
-                found = Leaderboard(looks=looks).fit(votes, **options).decisions
-                near = abs(found.left_id.astype(int) - found.right_id.astype(int)) == 1
-                decided.append(found.accepted[near].mean())
-            shares.append(np.mean(decided))
-        half[looks] = np.exp(np.interp(0.5, shares, np.log(sizes)))
+        # The two sizes between which half of them are; shares rise with the size.
+        low, high = 0, sizes.size - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            few = share(looks, int(sizes[middle])) < 0.5
+            low, high = (middle, high) if few else (low, middle)
+        ends = [share(looks, int(sizes[k])) for k in (low, high)]
+        half[looks] = np.exp(np.interp(0.5, ends, np.log(sizes[[low, high]])))
     # 2.0 to 2.6 with twice as many boards of each size.
     assert 1.8 < half["any"] / half["once"] < 2.8
 

@@ -82,6 +82,25 @@ def engine(request):
             yield DaskPartitions(dask_frame())
 
 
+@pytest.fixture(scope="module")
+def processes():
+    """Two workers of Dask in processes of their own, started once for several tests."""
+    dask = pytest.importorskip("dask")
+    # Workers get the settings of the moment at which they start.
+    settings = {"dataframe.convert-string": False}
+    with dask.config.set(settings), local_cluster(processes=True) as both:
+        yield both
+
+
+@pytest.fixture
+def two_processes(processes):
+    """What is asked of Dask is done by the two workers in processes of their own."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(processes) as client:
+        client.wait_for_workers(2)
+        yield client
+
+
 def computed(made):
     """Return what an engine made of partitions as one pandas frame."""
     if isinstance(made, list):
@@ -126,6 +145,9 @@ def test_an_error_names_its_partition(engine, error, kind, text):
         engine.map(tasks.fail_at, STARTS[3], error)
     with pytest.raises(Exception, match=text.strip("^$")):  # with Spark's own trace
         computed(engine.frame(tasks.fail_at, STARTS[3], error, like=ITEMS.iloc[:0]))
+
+
+def test_an_error_that_no_pickle_keeps_names_its_partition(engine):
     with pytest.raises(ValueError, match=r"^partition 0: x must be even$"):
         engine.map(tasks.fail_oddly)
 
@@ -199,27 +221,27 @@ def test_frames_of_dask_are_lazy(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("two_processes")
 def test_between_processes(tmp_path):
-    dd, distributed = map(pytest.importorskip, ("dask.dataframe", "distributed"))
+    dd = pytest.importorskip("dask.dataframe")
     rows = tasks.items(40, n_items=1)
     partitions = DaskPartitions(dd.from_pandas(rows, npartitions=40, sort=False))
-    with local_cluster(processes=True) as one, distributed.Client(one):
-        sizes = partitions.map(tasks.ignore, tasks.Counted(str(tmp_path)))
-        with pytest.raises(ValueError, match=r"^partition 0: x must be even$"):
-            partitions.map(tasks.fail_oddly)
+    sizes = partitions.map(tasks.ignore, tasks.Counted(str(tmp_path)))
+    with pytest.raises(ValueError, match=r"^partition 0: x must be even$"):
+        partitions.map(tasks.fail_oddly)
     assert sizes == [1] * 40
     # The large argument: to two workers, and the scheduler on its way.
     assert len(list(tmp_path.iterdir())) <= 3
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("two_processes")
 def test_a_worker_of_dask_that_dies_changes_nothing(tmp_path):
-    dd, distributed = map(pytest.importorskip, ("dask.dataframe", "distributed"))
+    dd = pytest.importorskip("dask.dataframe")
     rows = tasks.items(60)
     partitions = DaskPartitions(dd.from_pandas(rows, npartitions=30, sort=False))
-    with local_cluster(processes=True) as one, distributed.Client(one):
-        whole = partitions.map(tasks.total, "x")
-        assert partitions.map(tasks.end_once, tmp_path, 31) == whole
+    whole = partitions.map(tasks.total, "x")
+    assert partitions.map(tasks.end_once, tmp_path, 31) == whole
     assert (tmp_path / "ended").exists()
 
 
@@ -417,12 +439,11 @@ def test_dask_on_threads(name):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("two_processes")
 @pytest.mark.parametrize("name", ["isotonic", "hierarchical", "certified_features"])
 def test_dask_in_two_processes(name):
-    distributed = pytest.importorskip("distributed")
     parts = split(labelled(80, seed=7), 7, seed=7)
-    with local_cluster(processes=True) as one, distributed.Client(one):
-        assert_same_as_fit(name, parts, in_dask(parts))
+    assert_same_as_fit(name, parts, in_dask(parts))
 
 
 @pytest.mark.slow

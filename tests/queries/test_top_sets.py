@@ -259,7 +259,7 @@ def test_a_set_of_the_first_is_as_many_items_of_every_query(first_three, past, n
 def test_a_new_set_misses_at_most_the_share_promised(model, k, n_queries):
     population = draw_queries(1000, 10**6, largest=25)
     held = []
-    for seed in range(150):
+    for seed in range(75):
         past = draw_queries(n_queries, seed, largest=25)
         ranker = TopSetRanker(model, k=k, alpha=0.2, random_state=seed).fit(
             **named(*past)
@@ -314,7 +314,7 @@ def test_ties_at_the_top_are_all_inside(sets):
 def test_a_new_set_holds_a_best_item_as_often_as_promised(model, n_queries):
     population = draw_queries(1000, 10**6)
     share = []
-    for seed in range(150):
+    for seed in range(75):
         past = draw_queries(n_queries, seed)
         ranker = TopSetRanker(model, alpha=0.2, random_state=seed).fit(**named(*past))
         share.append(ranker.score(**named(*population)))

@@ -345,7 +345,7 @@ def test_a_sex_by_lot_hardly_ever_warns(share):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_queries", [40, 200])
-@pytest.mark.parametrize("share", [0.1, 0.2, 0.3, 0.5])
+@pytest.mark.parametrize("share", [0.1, 0.5])
 def test_own_pairs_of_a_sex_by_lot_hardly_ever_warn(ranker, n_queries, share):
     new = make_ranking(n_queries=n_queries, random_state=3)
     said = [*warned_of_lots(ranker, new.data, new.target, new.qid, share)]
@@ -370,7 +370,7 @@ def test_a_site_by_lot_hardly_ever_warns(kind):
         X, y, qid = data.data, data.target, data.qid
     whole = ranker.evaluate(X, y, qid=qid)
 
-    even = [[n] * k for k in (2, 3, 5, 10) for n in (5, 10, 20, 50)]
+    even = [[n] * k for k in (2, 10) for n in (5, 50)]
     other = [[90, 90, 20], [45, 45, 10], [50] * 9 + [5], [90, 10], [450, 50], [75, 25]]
     for sizes in even + other:
         warned = 0

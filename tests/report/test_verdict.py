@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sequential import is_rare
 from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR, RiskControlledRanker
@@ -265,16 +266,18 @@ def test_a_model_that_was_fitted_again_is_in_the_verdict():
 def test_how_often_more_wrong_orders_are_said_of_queries_like_those(n_known):
     # Two 95 % intervals of independent data lie apart in some 6 of 1,000 pages; with
     # few queries they are a little too short.
-    risen = 0
-    for seed in range(0, 400, 2):
-        known = make_ranking(n_known, random_state=seed)
-        new = make_ranking(n_known, random_state=seed + 1)
-        ranker = BALToR(Ridge(), coverage=0.6, random_state=0)
-        ranker.fit(known.data, known.target, qid=known.qid)
-        before = ranker.calibration_totals_.discordance_interval("pairs")
-        now = ranker.evaluate(new.data, new.target, qid=new.qid)
-        risen += now.discordance_interval("pairs")[1] > before[2]
-    assert risen <= 6  # 3 %
+    def risen():
+        for seed in range(0, 1000, 2):
+            known = make_ranking(n_known, random_state=seed)
+            new = make_ranking(n_known, random_state=seed + 1)
+            ranker = BALToR(Ridge(), coverage=0.6, random_state=0)
+            ranker.fit(known.data, known.target, qid=known.qid)
+            before = ranker.calibration_totals_.discordance_interval("pairs")
+            now = ranker.evaluate(new.data, new.target, qid=new.qid)
+            yield now.discordance_interval("pairs")[1] > before[2]
+
+    # As sure of .06 as a limit of 6 in 200 pages; some 70 pages tell.
+    assert is_rare(risen(), 0.01, 0.06)
 
 
 @pytest.mark.parametrize("labelled", [True, False])
@@ -310,7 +313,7 @@ def test_how_often_that_is_said_of_queries_like_the_calibration_queries():
         return random.beta(3, 2, n)[:, None] + random.normal(0, 0.2, (n, 100)), pairs
 
     rates, n_draws = {}, 300
-    for known, new in product((30, 100, 400), repeat=2):
+    for known, new in product((30, 400), repeat=2):
         random, n_alarms = np.random.default_rng([known, new]), 0
         for seed in range(n_draws):
             (risk, pairs), (later, n_later) = (drawn(n, random) for n in (known, new))

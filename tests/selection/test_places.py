@@ -174,7 +174,7 @@ def held(ranker, X, y, qid, confidence):
 @pytest.mark.parametrize("n_queries", [20, 60])
 def test_places_hold_as_often_as_is_promised(grid, n_queries):
     found = []
-    for draw in range(200):
+    for draw in range(100):
         ranker = fitted(world(2 * draw + 1, n_queries, grid=grid))
         found.append(held(ranker, *world(2 * draw + 2, 20, grid=grid), 0.8)[0])
     error = np.std(found) / np.sqrt(len(found))
