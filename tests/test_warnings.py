@@ -40,7 +40,7 @@ NOISY = np.digitize(X[:, 0] + RNG.logistic(size=QID.size), [-1.0, 1.0])
 #: Relevance under which each tie model warns.
 RELEVANCE = {
     DISAGREE: -NOISY,
-    NO_OPTIMUM: X[:, 0],
+    NO_OPTIMUM: 2 * X[:, 0],
     ALL_TIED: np.zeros(QID.size),
     ONE_GRADE: np.zeros(QID.size),
 }

@@ -364,11 +364,11 @@ def warn_of_batch(estimator: Any, rows: Rows, qid: Any = None) -> None:
     if rows.queries.n_queries == n_items >= 10:
         _warn_of_lone_rows(rows.queries.sizes)
     lacks = isinstance(qid, str) or not rows.has_qid
-    if lacks and estimator._fitted_with_qid and n_items >= _TIMES * largest:
+    if lacks and estimator._fitted_with_qid and n_items > _TIMES * largest:
         got = "one text as qid" if rows.has_qid else "no qid"
         warn_user(
             # The same text for all requests: Python shows it once for each line.
-            f"{_TIMES * largest} rows or more are one query: "
+            f"More than {_TIMES * largest} rows are one query: "
             f"{type(estimator).__name__} got {got}, and the largest query it was "
             f"calibrated on has {largest} rows. {_REMEDY}",
             OneQueryWarning,
@@ -384,9 +384,10 @@ def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
         values = np.asarray(_safe_indexing(X, column, axis=1))
         if values.dtype.kind not in "biuf":
             continue
-        for turn, how in ((1, "equals y"), (-1, "is y turned around")):
+        turned = values[0] + y[0] - y
+        for how, other in (("equals y", y), ("is y turned around", turned)):
             # The first rows tell nearly all columns from y, in no time.
-            if not any(np.ptp(values[:n] - turn * y[:n]) for n in (99, None)):
+            if all(np.array_equal(values[:n], other[:n]) for n in (99, None)):
                 warn_user(
                     f"column {column} of X {how}: the model learns the labels by "
                     "heart, and new items have none. Leave the column out of X."

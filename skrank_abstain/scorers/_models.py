@@ -519,7 +519,7 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
     >>> load_model("no_such_file.json")
     Traceback (most recent call last):
         ...
-    FileNotFoundError: no file 'no_such_file.json'; for a column use ScoreColumn
+    FileNotFoundError: No such file: 'no_such_file.json'; for a column use ScoreColumn
     """
     name = os.fspath(path)
     if os.path.isdir(name):
@@ -543,7 +543,7 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
 def _read(name: str, sha256: str | None) -> bytes:
     """Return the bytes of a file; check them against a checksum if one is given."""
     if not os.path.exists(name):
-        raise FileNotFoundError(f"no file {name!r}; for a column use ScoreColumn")
+        raise FileNotFoundError(f"No such file: {name!r}; for a column use ScoreColumn")
     content = Path(name).read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if sha256 is not None and not re.fullmatch("(?i)[0-9a-f]{64}", str(sha256)):

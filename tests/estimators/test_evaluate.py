@@ -269,7 +269,7 @@ def test_one_negative_grade_is_noticed_where_it_is_measured(method):
     measure = getattr(ranker, method)
     measure(new.data, grade, qid=new.qid)
     grade[::7] = -1
-    with pytest.warns(UserWarning, match="items of grade -1 .* leave their rows out"):
+    with pytest.warns(UserWarning, match="items of grade -1.* leave their rows out"):
         measure(new.data, grade, qid=new.qid)
 
 

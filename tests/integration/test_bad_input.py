@@ -367,4 +367,4 @@ def test_negative_grades_beside_others_may_be_unjudged(y, warns):
         warnings.simplefilter("always")
         ranker.fit(X, y, qid=DAY)
     found = [str(each.message) for each in caught]
-    assert any("y has 3 items of grade -1 beside" in each for each in found) == warns
+    assert any("y has 3 items of grade -1, unlike" in each for each in found) == warns

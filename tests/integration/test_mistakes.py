@@ -225,7 +225,7 @@ MISTAKES = {
         lambda _: fit(model=Ridge), "error", r"write Ridge\(\)"),
     "the path of a model that is not there": (
         lambda folder: fit(model=str(folder / "model.json")), "error",
-        "no file .*ScoreColumn"),
+        "No such file: .*ScoreColumn"),
     "a classifier as the ranker": (
         lambda _: fit(model=LogisticRegression()).score(
             NEW.data, NEW.target, qid=NEW.qid) > 0.6, "right", ""),
@@ -320,7 +320,7 @@ MISTAKES = {
     "decisions compared with the labels in another order": (
         lambda _: compare(*decided_twice(), NEW.data, NEW.target[::-1],
                           loss="misranking"), "warning",
-        "decided orders of pairs that differ are wrong"),
+        "in the wrong order, hardly better than a coin"),
     "`accepting` without a threshold": (
         lambda _: FITTED.predict_pairs(NEW.data, qid=NEW.qid).accepting(
             np.zeros(1), None), "error", "threshold must be a real number"),

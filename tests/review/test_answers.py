@@ -503,11 +503,11 @@ def test_the_same_answer_of_nobody_counts_once_and_says_so():
 
 def test_files_that_name_no_query_may_be_of_another_day():
     table = {"left": ["A"], "right": ["B"], "label": ["left"], "pair_id": ["mine"]}
-    with pytest.warns(UserWarning, match="name no query: those of another day count"):
+    with pytest.warns(UserWarning, match="name no query: any answer about these names"):
         take_answers(table, group_queries(None, 2), np.array(["A", "B"]))
     # Today has a name, but the file has none: it may be yesterday's.
     named = group_queries("2026-11-25", 2)
-    with pytest.warns(UserWarning, match="name no query: those of another day count"):
+    with pytest.warns(UserWarning, match="name no query: any answer about these names"):
         take_answers(table, named, np.array(["A", "B"]))
     table["qid"] = ["2026-11-25"]
     assert len(take_answers(table, named, np.array(["A", "B"]))) == 1

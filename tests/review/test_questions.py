@@ -507,7 +507,7 @@ def test_tasks_say_the_day(tmp_path):
     one = written_tasks(tmp_path / "tasks", None, RANKER.review(X[:12]).ask(2))
     assert [task["qid"] for task in one] == ["", ""]
     answers = [task | {"label": "left"} for task in one]
-    with pytest.warns(UserWarning, match=r"name no query: .* Of beds ask by day"):
+    with pytest.warns(UserWarning, match=r"name no query: .* as those of beds do"):
         assert len(RANKER.review(X[:12], answers=answers).answers) == 2
 
 
