@@ -14,7 +14,7 @@ its pairs that is accepted, e_q the share that is accepted and decided wrongly.
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -364,23 +364,8 @@ def cluster_bootstrap(
     n_resamples = check_positive_int(n_resamples, "n_resamples")
     if n_queries < 2:
         return float("nan"), float("nan")
-    # An undefined statistic is 0 / 0.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        drawn = _resample(n_queries, n_resamples, random_state)
-        found = [np.asarray(statistic(times), float) for times in drawn]
-    values = np.concatenate(found)
-    if np.isnan(values).all():
-        return float("nan"), float("nan")
-    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low, high = np.nanquantile(values, tails, axis=0)
-    return (low, high) if values.ndim > 1 else (float(low), float(high))
-
-
-def _resample(
-    n_queries: int, n_resamples: int, random_state: Any
-) -> Iterator[FloatArray]:
-    """Yield the number of draws of each query in resamples, shape (n, n_queries)."""
     rng = check_random_state(random_state)
+    found = []
     # Blocks do not change the draws.
     height = max(_BLOCK // n_queries, 1)
     for first in range(0, n_resamples, height):
@@ -389,7 +374,15 @@ def _resample(
         # Each resample gets its own range of numbers: one bincount counts a block.
         drawn += n_queries * np.arange(n_drawn)[:, None]
         times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
-        yield times.astype(np.float64)
+        # An undefined statistic is 0 / 0.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found.append(np.asarray(statistic(times.astype(np.float64)), float))
+    values = np.concatenate(found)
+    if np.isnan(values).all():
+        return float("nan"), float("nan")
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    low, high = np.nanquantile(values, tails, axis=0)
+    return (low, high) if values.ndim > 1 else (float(low), float(high))
 
 
 def coverage_interval(
