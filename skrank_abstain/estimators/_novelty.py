@@ -127,7 +127,16 @@ def find_novel(
     learns = hasattr(novelty, "score_samples") and not is_fitted(novelty)
     trained = np.setdiff1d(np.arange(rows.queries.n_items), data.trained.rows)
     if learns and not trained.size:
-        test, novel = _cross_fitted(novelty, level, known, data.seed)
+        n_queries, codes = known.queries.n_queries, known.queries.codes
+        if n_queries < 2:
+            raise _too_few(level, 0)
+        second = hold_out(n_queries, 0.5, data.seed)[codes]
+        novel = np.empty(second.size, dtype=bool)
+        for reference in (~second, second):
+            part = known.take(np.flatnonzero(~reference))
+            items = np.flatnonzero(reference)
+            test = _test(clone(novelty).fit(part.X), level, known.take(items))
+            novel[items] = test.is_known_novel()
     else:
         detector = clone(novelty).fit(rows.take(trained).X) if learns else novelty
         test = _test(detector, level, known)
@@ -137,21 +146,6 @@ def find_novel(
         return test, replace(data, rest=known)
     rest = replace(data.rest, novel=test.is_novel(data.rest.X))
     return test, replace(data, rest=rest, tuning=known)
-
-
-def _cross_fitted(
-    novelty: Any, level: float, known: Scores, seed: int
-) -> tuple[NoveltyTest, BoolArray]:
-    if known.queries.n_queries < 2:
-        raise _too_few(level, 0)
-    second = hold_out(known.queries.n_queries, 0.5, seed)[known.queries.codes]
-    novel = np.empty(second.size, dtype=bool)
-    for reference in (~second, second):
-        part = known.take(np.flatnonzero(~reference))
-        rows = np.flatnonzero(reference)
-        test = _test(clone(novelty).fit(part.X), level, known.take(rows))
-        novel[rows] = test.is_known_novel()
-    return test, novel
 
 
 def _test(detector: Any, level: float, known: Scores) -> NoveltyTest:
