@@ -509,26 +509,20 @@ def count_outcomes(
     from skrank_abstain._kernels.outcomes import count_outcomes as count
 
     here = scores.ascending
-    if here.unit is not None:
-        return _count_given(here, cuts, tolerance, weight)
-    weight = None if weight is None else weight[here.rows]
-    found = count(here.value, here.grades, here.offsets, cuts, tolerance, weight)
-    return found.astype(np.float64)
-
-
-def _count_given(
-    pairs: Scores, cuts: FloatArray, tolerance: float, weight: FloatArray | None
-) -> FloatArray:
-    gap, outcome, _ = every_outcome(pairs)
-    shape = pairs.n_queries, cuts.size, 4
+    if here.unit is None:
+        weight = None if weight is None else weight[here.rows]
+        found = count(here.value, here.grades, here.offsets, cuts, tolerance, weight)
+        return found.astype(np.float64)
+    # Pairs that were given one by one.
+    gap, outcome, _ = every_outcome(here)
+    shape = here.n_queries, cuts.size, 4
     column = np.where((gap <= tolerance) & (outcome != 0), 3, 1 - outcome)
     # A pair with a gap below all cuts is beyond none of them.
     last = np.searchsorted(cuts, gap, side="right") - 1
     beyond_one = last >= 0
-    unit: Any = pairs.unit
-    entry = ((unit * cuts.size + last) * 4 + column)[beyond_one]
+    entry = ((here.unit * cuts.size + last) * 4 + column)[beyond_one]
     low = 2 * np.flatnonzero(beyond_one)
-    mass = pairs.weight_of(low, low + 1, weight)
+    mass = here.weight_of(low, low + 1, weight)
     sums = np.bincount(entry, mass, 4 * shape[0] * shape[1]).reshape(shape)
     return np.asarray(np.cumsum(sums[:, ::-1], axis=1)[:, ::-1])
 
