@@ -235,8 +235,18 @@ class RiskCoverageDisplay(_display.Display):
         risks = check_numbers(risk, "risk", truth.size, unit="pair")
         band = None
         if confidence is not None:
-            tables = _tables_of_pairs(costs[label + 1, truth + 1], risks, qid)
-            band = _band(*tables, confidence)
+            if qid is None:
+                raise ValueError("qid must be given for a band (confidence), got None.")
+            codes, values = encode_qid(qid, risks.size, unit="pair")
+            # A column for each threshold, so thresholds are at the coverages of the
+            # curve: a million pairs may have a million risks.
+            level, n_levels = _display.levels_of(risks, _GRID)
+            # Count the pairs between two thresholds by query, then cumulate along them.
+            cell, n_cells = codes * n_levels + level, values.size * n_levels
+            cost = np.column_stack([costs[label + 1, truth + 1], np.ones(risks.size)])
+            sums = _display.sums_of(cost, cell, n_cells)
+            lost, accepted = sums.reshape(2, values.size, n_levels).cumsum(axis=2)
+            band = _band(lost, accepted, accepted[:, -1], confidence)
         tie = label == 0
         # Right orders, true ties, wrong orders, and untied pairs that are called a tie.
         outcome = np.where(tie & (truth != 0), 3, 1 - truth * label)
@@ -353,23 +363,6 @@ def _band(
     coverage, at = coverage[coverage > 0], at[coverage > 0]
     low, high = ratio_interval(loss[:, at], accepted[:, at], confidence=confidence)
     return np.column_stack([coverage, np.maximum(low, 0), high])
-
-
-def _tables_of_pairs(
-    lost: FloatArray, risk: FloatArray, qid: Any
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Add up pairs by query and threshold, for ``_band``."""
-    if qid is None:
-        raise ValueError("qid must be given for a band (confidence), got None.")
-    codes, values = encode_qid(qid, risk.size, unit="pair")
-    # The table has a column for each threshold, so thresholds are at the coverages of
-    # the curve: a million pairs may have a million risks.
-    level, n_levels = _display.levels_of(risk, _GRID)
-    # Count the pairs between two thresholds by query, then cumulate along thresholds.
-    columns = np.column_stack([lost, np.ones(risk.size)])
-    sums = _display.sums_of(columns, codes * n_levels + level, values.size * n_levels)
-    loss, accepted = sums.reshape(2, values.size, n_levels).cumsum(axis=2)
-    return loss, accepted, accepted[:, -1]
 
 
 _LABELS = {
