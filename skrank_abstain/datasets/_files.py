@@ -218,7 +218,22 @@ def _read_block(
 ) -> tuple[Any, FloatArray, IntArray]:
     """Parse consecutive lines; ``first`` is the number of the first one."""
     try:
-        return _parse(lines, n_features)
+        X, target, qid = load_svmlight_file(
+            BytesIO(b"".join(lines)),
+            n_features=MOST_FEATURES,
+            query_id=True,
+            zero_based=False,
+        )
+        if qid.size != target.size:
+            raise ValueError("qid is missing")
+        if not (np.isfinite(X.data).all() and np.isfinite(target).all()):
+            raise ValueError("a number is not finite")
+        if n_features is not None and _n_columns(X) > n_features:
+            raise ValueError(
+                "n_features must be at least the largest feature index, got "
+                f"n_features={n_features} and feature index {_n_columns(X)}"
+            )
+        return X, target, qid
     except (ValueError, OverflowError) as error:
         # The parser does not say which line is broken.
         if len(lines) > 1:
@@ -229,27 +244,6 @@ def _read_block(
             "with finite numbers and indices that rise from 1 on, got "
             f"{_show(lines[0].strip())}: {str(error)[:200]}."
         ) from error
-
-
-def _parse(
-    lines: list[bytes], n_features: int | None
-) -> tuple[Any, FloatArray, IntArray]:
-    X, target, qid = load_svmlight_file(
-        BytesIO(b"".join(lines)),
-        n_features=MOST_FEATURES,
-        query_id=True,
-        zero_based=False,
-    )
-    if qid.size != target.size:
-        raise ValueError("qid is missing")
-    if not (np.isfinite(X.data).all() and np.isfinite(target).all()):
-        raise ValueError("a number is not finite")
-    if n_features is not None and _n_columns(X) > n_features:
-        raise ValueError(
-            "n_features must be at least the largest feature index, got "
-            f"n_features={n_features} and feature index {_n_columns(X)}"
-        )
-    return X, target, qid
 
 
 def load_trec(
