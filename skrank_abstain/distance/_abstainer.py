@@ -128,9 +128,14 @@ class NearCurve:
         # Distances within rounding of each other are given up together.
         reached, first = np.unique(reached, return_index=True)
         gamma, wrong_near = gamma[first], wrong[reached]
-        kept = _best_at_some_cost(reached, wrong_near)
-        step = max(1, -(-reached.size // _KEPT))
-        kept = np.union1d(kept, np.arange(0, reached.size, step))
+        kept = np.arange(0, reached.size, max(1, -(-reached.size // _KEPT)))
+        pairs = np.diff(reached)
+        if pairs.size:
+            # The corners of the convex hull of abstentions and errors left are the best
+            # at some cost: isotonic regression finds them, where the slopes fall.
+            rate = np.diff(wrong_near) / pairs
+            hull = isotonic_regression(rate, weights=pairs, increasing=False)
+            kept = np.union1d(kept, hull.blocks)
         halves_left = wrong[-1] - wrong_near[kept]
         return cls(gamma[kept], reached[kept], halves_left, distance.size)
 
@@ -162,17 +167,6 @@ class NearCurve:
         """Return the share of pairs further apart than ``gamma``."""
         below = np.searchsorted(self.gamma, _pairs.farthest_near(gamma), side="right")
         return float(self.n_pairs - self.abstained[below - 1]) / self.n_pairs
-
-
-def _best_at_some_cost(reached: IntArray, wrong: IntArray) -> IntArray:
-    """Return the corners of the convex hull of abstentions and errors left."""
-    pairs = np.diff(reached)
-    if pairs.size == 0:
-        return np.zeros(1, dtype=np.int64)
-    # Isotonic regression computes the hull, whose slopes fall from corner to corner.
-    rate = np.diff(wrong) / pairs
-    hull = isotonic_regression(rate, weights=pairs, increasing=False)
-    return np.asarray(hull.blocks, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
