@@ -181,7 +181,17 @@ default="auto"
     random = check_random_state(random_state)
     if qid is None:
         return _item_interval(positive, values, alpha, method, n_resamples, random)
-    won, pairs = _pairs_of_queries(positive, values, qid)
+    items = Scores(values, group_queries(qid, values.size), y=1.0 * positive)
+    right, _, wrong, undecided = count_outcomes(items, np.zeros(1), 0.0)[:, 0].T
+    # Pairs won, ties one half, and pairs of the queries that have any.
+    won, pairs = right + undecided / 2, right + wrong + undecided
+    mixed = pairs > 0
+    if mixed.sum() < 2:
+        raise ValueError(
+            "qid must name at least two queries with items of both classes, got "
+            f"{int(mixed.sum())} such queries of {mixed.size}."
+        )
+    won, pairs = won[mixed], pairs[mixed]
     if method == "cluster":
         low, high = ratio_interval(won, pairs, confidence=confidence)
     else:
@@ -258,22 +268,6 @@ def _delong(
         return auc, auc
     half = float(ndtri(1 - alpha / 2)) * np.sqrt(variance) / (auc * (1 - auc))
     return float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
-
-
-def _pairs_of_queries(
-    positive: BoolArray, scores: FloatArray, qid: Any
-) -> tuple[FloatArray, FloatArray]:
-    """Return pairs won, ties one half, and pairs of queries that have any."""
-    items = Scores(scores, group_queries(qid, scores.size), y=1.0 * positive)
-    right, _, wrong, undecided = count_outcomes(items, np.zeros(1), 0.0)[:, 0].T
-    won, pairs = right + undecided / 2, right + wrong + undecided
-    mixed = pairs > 0
-    if mixed.sum() < 2:
-        raise ValueError(
-            "qid must name at least two queries with items of both classes, got "
-            f"{int(mixed.sum())} such queries of {mixed.size}."
-        )
-    return won[mixed], pairs[mixed]
 
 
 def auc_test_set_bound(
