@@ -438,7 +438,13 @@ def open_frame(
     ``names`` are those in the model, and whether its library made them up; ``qid`` and
     the others name columns that are no features, ``groups`` one that may be.
     """
-    _check_names(qid=qid, **others)
+    for name, value in {"qid": qid, **others}.items():
+        if not isinstance(value, Hashable) or hasattr(value, "shape"):
+            # Arrays and columns are no names.
+            raise TypeError(
+                f"{name} must be the name of a column of frame, got a "
+                f"{type(value).__name__}."
+            )
     known, made_up = names
     columns = ModelColumns(known, made_up, (qid, *others.values()))
     _check_same_columns(frame, columns)
@@ -447,16 +453,6 @@ def open_frame(
     if known is not None and not made_up and isinstance(groups, str | None):
         read = [each for each in (*known, groups, *others.values()) if each is not None]
     return _engines.as_partitions(frame, qid, read), columns
-
-
-def _check_names(**names: Any) -> None:
-    """Refuse arrays and columns as ``label``, ``qid`` and the like: these are names."""
-    for name, value in names.items():
-        if not isinstance(value, Hashable) or hasattr(value, "shape"):
-            raise TypeError(
-                f"{name} must be the name of a column of frame, got a "
-                f"{type(value).__name__}."
-            )
 
 
 def _check_same_columns(frame: Any, model: ModelColumns) -> None:
