@@ -38,7 +38,6 @@ from skrank_abstain.tie_models import (
     DifferenceModel,
     GradedRelevance,
     TieModel,
-    check_spread,
 )
 
 #: Two groups with pairs in fewer calibration queries get the threshold of all pairs.
@@ -538,7 +537,6 @@ def fit_values(model: TieModel, data: Scores) -> Scores:
     Pairs that were given have scores alone.
     """
     if data.rows is None:
-        check_spread(data.score)
         values = model.checked_fit_transform(data.score, data.y, data.queries, data.X)
         data = replace(data, value=values)
     model.fit_items(data.ascending)

@@ -78,7 +78,6 @@ class TieModel(Saved, BaseEstimator, ABC):
                 "qid must give at least one query with two items, got "
                 f"{queries.n_queries} queries with n_samples={queries.n_items} items."
             )
-        check_spread(scores)
         values = self.checked_fit_transform(scores, relevance, queries, X)
         return self.fit_items(Scores(values, queries, y=relevance).ascending)
 
@@ -134,7 +133,11 @@ class TieModel(Saved, BaseEstimator, ABC):
     def checked_fit_transform(
         self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
-        """Call ``fit_transform`` and check that it returns one number per item."""
+        """Call ``fit_transform`` and check that it returns one number per item.
+
+        Refuses scores that `check_spread` refuses.
+        """
+        check_spread(scores)
         name = f"what {type(self).__name__}.fit_transform returns"
         values = self.fit_transform(scores, y, queries, X)
         return check_numbers(values, name, scores.size)
