@@ -283,19 +283,13 @@ def check_finite(
         )
     bad = np.argwhere(np.isinf(numbers) if allow_nan else ~np.isfinite(numbers))
     if len(bad):
-        raise ValueError(
-            f"{name} must be finite, got {_describe(numbers, bad)}.{remedy}"
-        )
+        value = numbers[tuple(bad[0])]
+        # The word and the value: a user searches for NaN, and -inf is not inf.
+        got = f"{'NaN' if np.isnan(value) else 'infinity'} ({value})"
+        if axes := ", ".join(map("{} {}".format, ("row", "column"), bad[0])):
+            got += f" at {axes} and {len(bad)} such values in all"
+        raise ValueError(f"{name} must be finite, got {got}.{remedy}")
     return numbers
-
-
-def _describe(numbers: FloatArray, bad: IntArray) -> str:
-    """Describe the numbers that are not finite: the first, its place, how many."""
-    value = numbers[tuple(bad[0])]
-    # The word and the value: a user searches for NaN, and -inf is not inf.
-    kind = f"{'NaN' if np.isnan(value) else 'infinity'} ({value})"
-    axes = ", ".join(map("{} {}".format, ("row", "column"), bad[0]))
-    return f"{kind} at {axes} and {len(bad)} such values in all" if axes else kind
 
 
 def check_numbers(
