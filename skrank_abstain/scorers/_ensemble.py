@@ -133,7 +133,15 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
             If an input breaks its rule, or ``grades`` has no ``predict_proba``.
         """
         check_given(y, self)
-        ranker, classifier = _models.resolve_model(self.ranker), self._classifier()
+        ranker, classifier = _models.resolve_model(self.ranker), self.grades
+        if classifier is not None:
+            classifier = _models.resolve_model(classifier)
+            if not hasattr(_models.unwrap(classifier), "predict_proba"):
+                raise TypeError(
+                    "grades must be a classifier with predict_proba, got "
+                    f"{_models.describe(classifier)}: the expected grade is a mean "
+                    "over grades."
+                )
         check_row_order(X, y=y, qid=qid)
         X, queries = self._take(X, qid, reset=True)
         relevance = check_relevance(y, queries.n_items)
@@ -201,17 +209,6 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         context = getattr(self, "context_", self.context)
         ranker = getattr(self, "ranker_", self.ranker)
         return bool(context) or _models.requests_queries(ranker)
-
-    def _classifier(self) -> Any:
-        if self.grades is None:
-            return None
-        model = _models.resolve_model(self.grades)
-        if not hasattr(_models.unwrap(model), "predict_proba"):
-            raise TypeError(
-                "grades must be a classifier with predict_proba, got "
-                f"{_models.describe(model)}: the expected grade is a mean over grades."
-            )
-        return model
 
     def _take(self, X: Any, qid: Any, *, reset: bool) -> tuple[Any, Queries]:
         X = check_columns(self, X, reset=reset)
