@@ -298,7 +298,12 @@ def over_designs(
             own = Queries.of_sizes(queries.sizes[part])
             columns = np.column_stack([_numbers(X, rows), scores[rows]])
             ranks = query_context(columns, own)[:, columns.shape[1] : -1] + 0.5
-            design = np.column_stack([columns, ranks, _query_means(scores[rows], own)])
+            # The mean score of each query: divided before they are added, so that huge
+            # scores do not overflow; sorted, so that the order of rows changes nothing.
+            ascending = Scores(scores[rows], own).ascending.value
+            shares = ascending / np.repeat(own.sizes, own.sizes)
+            means = np.add.reduceat(shares, own.offsets[:-1])[own.codes]
+            design = np.column_stack([columns, ranks, means])
             kept = wanted[rows]
             yield rows[kept], task(design[kept])
 
@@ -314,14 +319,6 @@ def _numbers(X: Any, rows: IntArray) -> FloatArray:
             "put an encoder before the selective ranker, or use GradedRelevance. "
             f"{error}"
         ) from error
-
-
-def _query_means(scores: FloatArray, queries: Queries) -> FloatArray:
-    """Return the mean score of each item's query, the same for any order of rows."""
-    ascending = Scores(scores, queries).ascending.value
-    # Divided before they are added: huge scores do not overflow.
-    shares = ascending / np.repeat(queries.sizes, queries.sizes)
-    return np.asarray(np.add.reduceat(shares, queries.offsets[:-1])[queries.codes])
 
 
 def _as_logit(share: FloatArray) -> FloatArray:
