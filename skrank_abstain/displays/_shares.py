@@ -507,9 +507,23 @@ class PairReliabilityDisplay(_display.Display):
         Forms the pairs: O(n_pairs) time and memory, up to a million pairs.
         """
         ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
-        *arrays, qid = _labelled_pairs(ranker, X, y, qid)
+        # `evaluate` raises if `fit` had a qid and there is none now.
+        n_pairs, relevance = ranker.evaluate(X, y, qid=qid).pairs, check_relevance(y)
+        if n_pairs.sum() > _MOST_PAIRS:
+            # Whole queries, since they are the sample of the intervals; at least one.
+            queries = _display.rows_by_query(ranker, X, qid)
+            order = np.random.default_rng(0).permutation(np.flatnonzero(n_pairs))
+            up_to = np.cumsum(n_pairs[order])
+            n_drawn = np.searchsorted(up_to, _MOST_PAIRS, side="right")
+            rows = np.flatnonzero(np.isin(queries.codes, order[: max(n_drawn, 1)]))
+            X, relevance = _safe_indexing(X, rows), relevance[rows]
+            qid = None if qid is None else queries.codes[rows]
+        made = ranker.predict_pairs(X, qid=qid)
+        scores = ranker.predict(X, qid=qid)
+        label = pair_labels(relevance, made.left, made.right)
+        arrays = label, made.proba, scores[made.left] - scores[made.right]
         kwargs |= {"n_bins": n_bins, "confidence": confidence, "name": name, "ax": ax}
-        return cls.from_predictions(*arrays, qid=qid, **kwargs)
+        return cls.from_predictions(*arrays, qid=made.qid, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -640,28 +654,3 @@ def _targets(
     if coverages is not None:
         return check_shares(coverages, "coverages")
     return np.unique(np.minimum(default, getattr(ranker, "highest_coverage_", 1.0)))
-
-
-def _labelled_pairs(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> tuple[Any, ...]:
-    """Form the pairs of all queries, or of random ones up to ``_MOST_PAIRS`` pairs.
-
-    Returns
-    -------
-    label, proba, difference, qid : ndarray of shape (n_pairs, ...)
-        As in ``PairReliabilityDisplay.from_predictions``.
-    """
-    # `evaluate` raises if `fit` had a qid and there is none now.
-    n_pairs, relevance = ranker.evaluate(X, y, qid=qid).pairs, check_relevance(y)
-    if n_pairs.sum() > _MOST_PAIRS:
-        # Whole queries, since they are the sample of the intervals; at least one.
-        queries = _display.rows_by_query(ranker, X, qid)
-        order = np.random.default_rng(0).permutation(np.flatnonzero(n_pairs))
-        n_drawn = np.searchsorted(np.cumsum(n_pairs[order]), _MOST_PAIRS, side="right")
-        rows = np.flatnonzero(np.isin(queries.codes, order[: max(n_drawn, 1)]))
-        X, relevance = _safe_indexing(X, rows), relevance[rows]
-        qid = None if qid is None else queries.codes[rows]
-    decisions = ranker.predict_pairs(X, qid=qid)
-    left, right = decisions.left, decisions.right
-    scores = ranker.predict(X, qid=qid)
-    label = pair_labels(relevance, left, right)
-    return label, decisions.proba, scores[left] - scores[right], decisions.qid
