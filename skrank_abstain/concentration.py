@@ -364,7 +364,8 @@ def cluster_bootstrap(
     n_resamples = check_positive_int(n_resamples, "n_resamples")
     if n_queries < 2:
         return float("nan"), float("nan")
-    rng, found = check_random_state(random_state), []
+    rng = check_random_state(random_state)
+    found = []
     # Blocks do not change the draws.
     height = max(_BLOCK // n_queries, 1)
     for first in range(0, n_resamples, height):

@@ -518,7 +518,8 @@ class PairReliabilityDisplay(_display.Display):
             rows = np.flatnonzero(np.isin(queries.codes, order[: max(n_drawn, 1)]))
             X, relevance = _safe_indexing(X, rows), relevance[rows]
             qid = None if qid is None else queries.codes[rows]
-        made, scores = ranker.predict_pairs(X, qid=qid), ranker.predict(X, qid=qid)
+        made = ranker.predict_pairs(X, qid=qid)
+        scores = ranker.predict(X, qid=qid)
         label = pair_labels(relevance, made.left, made.right)
         arrays = label, made.proba, scores[made.left] - scores[made.right]
         kwargs |= {"n_bins": n_bins, "confidence": confidence, "name": name, "ax": ax}
