@@ -113,8 +113,8 @@ class PairDecider(_bases.ModelWrapper):
         decision, items = self._decision(X, qid, needs_qid=True)
         items = replace(items, y=intake.read_grades(y, items.value.size))
         intake.refuse_scores(items.value, items.y)
-        features = _bases.model_columns(self, X)
-        intake.warn_of_seen(self, lambda: intake.hash_rows(features), items.queries)
+        features = partial(_bases.model_columns, self, X)
+        intake.warn_of_seen(self, lambda: intake.hash_rows(features()), items.queries)
         intake.warn_of_measured(self, features, items.y, items.queries)
         return decision, items
 

@@ -276,10 +276,12 @@ def warn_of_trained(
         _warn_of_training_rows(f"All, or most, of {n_rows}", unit, _HOW, remedy)
 
 
-def warn_of_measured(ranker: Any, X: Any, y: Any, queries: Queries) -> None:
+def warn_of_measured(
+    ranker: Any, features: Callable[[], Any], y: Any, queries: Queries
+) -> None:
     """Warn if rows that a user measures on trained a model that came fitted."""
     fitted = getattr(ranker._fit_rows, "trained", True) is False
-    if fitted and user_asks() and trained_on(ranker.estimator_, X, y, queries):
+    if fitted and user_asks() and trained_on(ranker.estimator_, features(), y, queries):
         warn_user(
             f"All, or most, of these {queries.n_items} items trained the model ({_HOW})"
             ": what is measured is too good for new items. Take other items."

@@ -252,21 +252,28 @@ def trained_on(model: Any, X: Any, y: Any, queries: Queries) -> bool:
     final, X = _models.at_the_end(model, X)
     if (booster := _models.booster_of(final)) is not None:
         X = align_columns(X, booster, booster.features(final))
-    if (found := _first_tree(final)) is not None and not _draws_rows(final):
-        (counts, leaves), n = found, _num_samples(X)
-        if counts.sum() == n and multinomial.pmf(counts, n, counts / n) <= _BY_CHANCE:
-            filled = np.bincount(leaves(X), minlength=counts.size)
-            if np.array_equal(filled, counts):
-                return True
-        if hasattr(final, "estimators_samples_"):  # rows drawn several times
-            return False
-        return _too_alike(counts, leaves(X), queries)
     # A library may refuse these rows or labels, which then did not train the model.
     with suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if (found := _first_tree(final)) is not None and not _draws_rows(final):
+            return _fill_leaves(final, *found, X, queries)
         if booster is None or booster.has_cuts(final, X):
             return _copy_scores_alike(final, X, np.asarray(y), queries)
     return False
+
+
+def _fill_leaves(
+    model: Any, counts: Any, leaves: Any, X: Any, queries: Queries
+) -> bool:
+    """Return whether rows fill the leaves of a first tree as those that trained it."""
+    n = _num_samples(X)
+    if counts.sum() == n and multinomial.pmf(counts, n, counts / n) <= _BY_CHANCE:
+        filled = np.bincount(leaves(X), minlength=counts.size)
+        if np.array_equal(filled, counts):
+            return True
+    if hasattr(model, "estimators_samples_"):  # rows drawn several times
+        return False
+    return _too_alike(counts, leaves(X), queries)
 
 
 def _too_alike(counts: Any, leaf: IntArray, queries: Queries) -> bool:
