@@ -280,8 +280,9 @@ def warn_of_measured(
     ranker: Any, features: Callable[[], Any], y: Any, queries: Queries
 ) -> None:
     """Warn if rows that a user measures on trained a model that came fitted."""
-    fitted = getattr(ranker._fit_rows, "trained", True) is False
-    if fitted and user_asks() and trained_on(ranker.estimator_, features(), y, queries):
+    if getattr(ranker._fit_rows, "trained", True) or not user_asks():
+        return
+    if trained_on(ranker.estimator_, features(), y, queries, quick=True):
         warn_user(
             f"All, or most, of these {queries.n_items} items trained the model ({_HOW})"
             ": what is measured is too good for new items. Take other items."

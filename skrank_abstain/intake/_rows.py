@@ -384,14 +384,18 @@ def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
         values = np.asarray(_safe_indexing(X, column, axis=1))
         if values.dtype.kind not in "biuf":
             continue
-        turned = values[0] + y[0] - y
-        for how, other in (("equals y", y), ("is y turned around", turned)):
-            # The first rows tell nearly all columns from y, in no time.
-            if all(np.array_equal(values[:n], other[:n]) for n in (99, None)):
-                warn_user(
-                    f"column {column} of X {how}: the model learns the labels by "
-                    "heart, and new items have none. Leave the column out of X."
-                )
+        ends = values[0] + y[0]
+        # The first rows tell nearly all columns from y, in no time.
+        if all(np.array_equal(values[:n], y[:n]) for n in (99, None)):
+            how = "equals y"
+        elif all(np.array_equal(values[:n], ends - y[:n]) for n in (99, None)):
+            how = "is y turned around"
+        else:
+            continue
+        warn_user(
+            f"column {column} of X {how}: the model learns the labels by heart, and "
+            "new items have none. Leave the column out of X."
+        )
 
 
 def _warn_of_lone_rows(sizes: IntArray) -> None:
@@ -427,12 +431,3 @@ def read_grades(y: Any, n_items: int | None = None) -> FloatArray:
             "not judged, leave their rows out."
         )
     return y
-
-
-def refuse_scores(scores: FloatArray, y: FloatArray) -> None:
-    """Refuse a model's own scores as labels."""
-    if np.array_equal(scores, y) and np.unique(y).size > MOST_GRADES:
-        raise ValueError(
-            "y must be labels of the items, by people or outcomes, got the model's own "
-            "scores. Scores alone go in as X, with scorers.ScoreColumn()."
-        )

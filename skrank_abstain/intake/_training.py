@@ -11,14 +11,14 @@ from sklearn.model_selection import GroupKFold, check_cv, train_test_split
 from sklearn.utils import check_random_state
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
-from skrank_abstain._validation import check_row_order, rounded_share, shown
-from skrank_abstain.intake import _repeats
-from skrank_abstain.intake._rows import (
-    Rows,
-    encode_groups_of_items,
-    groups_of_queries,
-    refuse_scores,
+from skrank_abstain._validation import (
+    MOST_GRADES,
+    check_row_order,
+    rounded_share,
+    shown,
 )
+from skrank_abstain.intake import _repeats
+from skrank_abstain.intake._rows import Rows, encode_groups_of_items, groups_of_queries
 from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.scorers import check_queries, fit_ranker, score_items
 from skrank_abstain.selection import Groups
@@ -204,6 +204,15 @@ def train_and_score(
         repeats=repeats,
         item_groups=names,
     )
+
+
+def refuse_scores(scores: FloatArray, y: FloatArray) -> None:
+    """Refuse a model's own scores as labels."""
+    if np.array_equal(scores, y) and np.unique(y).size > MOST_GRADES:
+        raise ValueError(
+            "y must be labels of the items, by people or outcomes, got the model's own "
+            "scores. Scores alone go in as X, with scorers.ScoreColumn()."
+        )
 
 
 def cross_fit(

@@ -227,8 +227,7 @@ def _warn_of_one_side(label: IntArray, code: IntArray, reviewers: Any) -> None:
         if sides.size >= _FEWEST_ON_A_SIDE and np.ptp(sides) == 0:
             warn_user(
                 f"{name} answered {'left' if sides[0] > 0 else 'right'} each of "
-                f"{sides.size} times, where questions mix the sides: ask whether the "
-                "answers are meant, or leave them out."
+                f"{sides.size} times, though questions mix the sides: are they meant?"
             )
 
 

@@ -193,9 +193,9 @@ class Booster(ABC):
         """
         return None
 
-    def has_cuts(self, model: Any, X: Any) -> bool:
-        """Return False if X, in a model's columns, cannot have cut its first tree."""
-        return True
+    def has_cuts(self, model: Any, X: Any) -> bool | None:
+        """Return whether X, in a model's columns, may have cut its first tree."""
+        return None  # unknown
 
     def opens(self, content: bytes) -> bool:
         """Return whether a saved model begins with these bytes."""
@@ -357,13 +357,13 @@ class _XGBoost(Booster):
         kept = _best_iterations(model)
         return model.predict(matrix, output_margin=True, iteration_range=kept)
 
-    def has_cuts(self, model: Any, X: Any) -> bool:
+    def has_cuts(self, model: Any, X: Any) -> bool | None:
         booster = model.get_booster()
         root = json.loads(booster[:1].get_dump(dump_format="json")[0])
         cut = root.get("split_condition")  # a list of categories, or none
         dense = not hasattr(X, "tocsr")
         if not (dense and isinstance(cut, float)) or model.tree_method == "exact":
-            return True
+            return None
         names = booster.feature_names or [f"f{n}" for n in range(_num_features(X))]
         column = _safe_indexing(X, names.index(root["split"]), axis=1)
         values = np.asarray(column, dtype=np.float32)

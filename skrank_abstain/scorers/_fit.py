@@ -219,7 +219,9 @@ def _unfitted(estimator: Any) -> Any:
     return booster.unfitted(estimator)
 
 
-def trained_on(model: Any, X: Any, y: Any, queries: Queries) -> bool:
+def trained_on(
+    model: Any, X: Any, y: Any, queries: Queries, *, quick: bool = False
+) -> bool:
     """Return whether these rows trained a model, as far as it can tell.
 
     Parameters
@@ -229,6 +231,8 @@ def trained_on(model: Any, X: Any, y: Any, queries: Queries) -> bool:
     X : array, sparse matrix or data frame of shape (n_items, n_features)
     y : array-like of shape (n_items,)
     queries : Queries
+    quick : bool, default=False
+        Whether to train no copy unless that of XGBoost may be alike.
 
     Returns
     -------
@@ -257,7 +261,8 @@ def trained_on(model: Any, X: Any, y: Any, queries: Queries) -> bool:
         warnings.simplefilter("ignore")
         if (found := _first_tree(final)) is not None and not _draws_rows(final):
             return _fill_leaves(final, *found, X, queries)
-        if booster is None or booster.has_cuts(final, X):
+        cuts = None if booster is None else booster.has_cuts(final, X)
+        if cuts or (cuts is None and not quick):
             return _copy_scores_alike(final, X, np.asarray(y), queries)
     return False
 
@@ -266,14 +271,11 @@ def _fill_leaves(
     model: Any, counts: Any, leaves: Any, X: Any, queries: Queries
 ) -> bool:
     """Return whether rows fill the leaves of a first tree as those that trained it."""
-    n = _num_samples(X)
+    n, same = _num_samples(X), False
     if counts.sum() == n and multinomial.pmf(counts, n, counts / n) <= _BY_CHANCE:
-        filled = np.bincount(leaves(X), minlength=counts.size)
-        if np.array_equal(filled, counts):
-            return True
-    if hasattr(model, "estimators_samples_"):  # rows drawn several times
-        return False
-    return _too_alike(counts, leaves(X), queries)
+        same = np.array_equal(np.bincount(leaves(X), minlength=counts.size), counts)
+    several = hasattr(model, "estimators_samples_")  # a forest draws rows again
+    return same or (not several and _too_alike(counts, leaves(X), queries))
 
 
 def _too_alike(counts: Any, leaf: IntArray, queries: Queries) -> bool:
@@ -284,7 +286,6 @@ def _too_alike(counts: Any, leaf: IntArray, queries: Queries) -> bool:
     # Leaves side by side count as one, so that bins hold about as many rows.
     n_trained = counts.sum()
     bin_of = ((np.cumsum(counts) - 0.5) * n_bins / n_trained).astype(np.int64)
-    bin_of = np.clip(bin_of, 0, n_bins - 1)
     share = np.bincount(bin_of, counts, n_bins) / n_trained
     cells = np.bincount(
         queries.codes * n_bins + bin_of[leaf], minlength=queries.n_queries * n_bins

@@ -186,7 +186,8 @@ MISTAKES = {
         lambda _: fit(model=LGBMRanker(n_estimators=3, verbose=-1).fit(
             X, Y, group=SIZES)), "warning", "most, of 704 calibration items trained"),
     "a fitted model measured on the rows that trained it": (
-        lambda _: BALToR(Ridge().fit(X, Y)).fit(NEW.data, NEW.target, qid=NEW.qid)
+        lambda _: BALToR(LGBMRanker(n_estimators=3, verbose=-1).fit(
+            X, Y, group=SIZES)).fit(NEW.data, NEW.target, qid=NEW.qid)
         .evaluate(X, Y, qid=QID), "warning", "these 704 items trained the model"),
     "a fitted ranker calibrated again on the rows of its fit": (
         lambda _: TopSetRanker(fit()).fit(X, Y, qid=QID), "warning",
