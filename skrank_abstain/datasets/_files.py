@@ -288,9 +288,10 @@ def load_trec(
     FileNotFoundError
         If one of the files is missing.
     ValueError
-        If a line is broken, a query has a document twice, or a query of the run has no
-        judgement (the message names the file, the line and the problem); if a file is
-        empty or a damaged archive, or no query or no judged document is left.
+        If a line is broken, a query has a document twice, the run has several tags, or
+        a query of it has no judgement (the message names the file, the line and the
+        problem); if a file is empty or a damaged archive, or no query or no judged
+        document is left.
 
     Notes
     -----

@@ -222,13 +222,14 @@ def _join_gold(
 
 def _warn_of_one_side(label: IntArray, code: IntArray, reviewers: Any) -> None:
     """Warn of reviewers who gave one side each time, of questions that mix sides."""
-    for number, name in enumerate(reviewers):
-        sides = label[(code == number) & (label != 0)]
-        if sides.size >= _FEWEST_ON_A_SIDE and np.ptp(sides) == 0:
-            warn_user(
-                f"{name} answered {'left' if sides[0] > 0 else 'right'} each of "
-                f"{sides.size} times, though questions mix the sides: are they meant?"
-            )
+    n = len(reviewers)
+    left, right = (np.bincount(code[label == side], minlength=n) for side in (1, -1))
+    for k in np.flatnonzero((left + right >= _FEWEST_ON_A_SIDE) & (left * right == 0)):
+        warn_user(
+            f"{reviewers[k]} answered {'left' if left[k] else 'right'} each of "
+            f"{left[k] + right[k]} times, though questions mix the sides: are they "
+            "meant?"
+        )
 
 
 def take_answers(

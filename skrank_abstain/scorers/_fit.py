@@ -238,7 +238,8 @@ def trained_on(
     -------
     trained : bool
         False for models that cannot tell: raw XGBoost boosters, networks, neighbours,
-        and all that were trained with weights or on more or fewer rows.
+        and, where no counts are kept, those that were trained with weights or on more
+        or fewer rows.
 
     Notes
     -----

@@ -9,7 +9,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from sequential import is_rare
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
@@ -748,7 +747,7 @@ def test_a_fitted_model_of_labels_in_another_order_is_noticed(data):
 @pytest.mark.slow
 def test_twelve_samples_rarely_call_a_good_ranker_a_coin():
     def alarms():
-        for seed in range(600):
+        for seed in range(300):
             X, y = make_multilabel_classification(
                 312, n_features=8, n_classes=5, random_state=seed
             )
@@ -758,5 +757,4 @@ def test_twelve_samples_rarely_call_a_good_ranker_a_coin():
                 SelectiveMultilabelRanker(model).fit(X[300:], y[300:])
             yield any("better than a coin" in str(each.message) for each in said)
 
-    # As sure of .08 as a limit of 15 in 300 samples; some 60 samples tell.
-    assert is_rare(alarms(), 0.02, 0.08)
+    assert np.mean(list(alarms())) < 0.05

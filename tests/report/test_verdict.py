@@ -6,7 +6,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from sequential import is_rare
 from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR, RiskControlledRanker
@@ -266,18 +265,16 @@ def test_a_model_that_was_fitted_again_is_in_the_verdict():
 def test_how_often_more_wrong_orders_are_said_of_queries_like_those(n_known):
     # Two 95 % intervals of independent data lie apart in some 6 of 1,000 pages; with
     # few queries they are a little too short.
-    def risen():
-        for seed in range(0, 1000, 2):
-            known = make_ranking(n_known, random_state=seed)
-            new = make_ranking(n_known, random_state=seed + 1)
-            ranker = BALToR(Ridge(), coverage=0.6, random_state=0)
-            ranker.fit(known.data, known.target, qid=known.qid)
-            before = ranker.calibration_totals_.discordance_interval("pairs")
-            now = ranker.evaluate(new.data, new.target, qid=new.qid)
-            yield now.discordance_interval("pairs")[1] > before[2]
-
-    # As sure of .06 as a limit of 6 in 200 pages; some 70 pages tell.
-    assert is_rare(risen(), 0.01, 0.06)
+    risen = 0
+    for seed in range(0, 400, 2):
+        known = make_ranking(n_known, random_state=seed)
+        new = make_ranking(n_known, random_state=seed + 1)
+        ranker = BALToR(Ridge(), coverage=0.6, random_state=0)
+        ranker.fit(known.data, known.target, qid=known.qid)
+        before = ranker.calibration_totals_.discordance_interval("pairs")
+        now = ranker.evaluate(new.data, new.target, qid=new.qid)
+        risen += now.discordance_interval("pairs")[1] > before[2]
+    assert risen <= 6  # 3 %
 
 
 @pytest.mark.parametrize("labelled", [True, False])
