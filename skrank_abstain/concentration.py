@@ -120,7 +120,7 @@ def ratio_interval(
     >>> round(low, 2), round(high, 2)
     (0.29, 1.14)
     """
-    check_fraction(confidence, "confidence")
+    check_chance(confidence, "confidence")
     totals = {"numerators": numerators, "denominators": denominators}
     part, whole = _check_per_query(totals, columns=True)
     check_not_negative(whole, "denominators")
@@ -250,7 +250,7 @@ def difference_of(
     the standard error of its mean is that of the difference. ``freedom`` are the
     degrees of freedom of this error.
     """
-    check_fraction(confidence, "confidence")
+    check_chance(confidence, "confidence")
     difference = a - b
     error = float(_standard_error(influence))
     half = error * float(stdtrit(freedom, (1 + confidence) / 2))
@@ -360,7 +360,7 @@ def cluster_bootstrap(
     >>> bool(low < 10 / 14 < high)
     True
     """
-    check_fraction(confidence, "confidence")
+    check_chance(confidence, "confidence")
     n_resamples = check_positive_int(n_resamples, "n_resamples")
     if n_queries < 2:
         return float("nan"), float("nan")
@@ -453,8 +453,6 @@ def coverage_interval(
 
 #: Largest share of the capital that a loss of one may take.
 _BOLDNESS = 0.99
-#: `fit` warns from this probability that the bound fails.
-_MOST_DELTA = 0.5
 #: A mean up to this may be a rounded mean of zeros.
 _NO_MARGIN = 1e-12
 
@@ -717,9 +715,9 @@ def certify_risk(
     return None if last is None else start + last
 
 
-def check_chance(value: Any, name: str) -> float:
+def check_chance(value: Any, name: str, *, include_one: bool = False) -> float:
     """Return a probability of failure, or a ``confidence``; warn if it seems turned."""
-    chance = check_fraction(value, name)
+    chance = check_fraction(value, name, include_one=include_one)
     for doubt in doubts_of_chance(chance, name):
         warn_user(doubt)
     return chance
@@ -728,12 +726,12 @@ def check_chance(value: Any, name: str) -> float:
 def doubts_of_chance(chance: float, name: str) -> list[str]:
     """Say that a probability seems turned, if it does."""
     kept = chance if name == "confidence" else 1 - chance
-    if kept > 1 - _MOST_DELTA:
+    if kept >= 0.5:
         return []
-    turned = f" If it was meant the other way round, pass {name}={1 - chance:.3g}."
     return [
         f"{name}={chance:.3g} promises something with a probability of at least "
-        f"{kept:.3g} only.{turned * (chance != 0.5)}"
+        f"{kept:.3g} only. If it was meant the other way round, pass "
+        f"{name}={1 - chance:.3g}."
     ]
 
 

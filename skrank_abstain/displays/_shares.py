@@ -12,7 +12,6 @@ from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._kernels import FloatArray, IntArray
 from skrank_abstain._validation import (
-    check_fraction,
     check_numbers,
     check_positive_int,
     check_proba,
@@ -20,7 +19,7 @@ from skrank_abstain._validation import (
     check_shares,
     encode_qid,
 )
-from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.concentration import check_chance, ratio_interval
 from skrank_abstain.displays import _display
 from skrank_abstain.metrics import coverage_score
 from skrank_abstain.pairs import pair_labels
@@ -138,7 +137,7 @@ class CoverageDisplay(_display.Display):
         the wrapped model, then O(n log n) per coverage.
         """
         ranker, X, y, qid = cls.open_ranker(estimator, X, y, qid)
-        check_fraction(confidence, "confidence")
+        check_chance(confidence, "confidence")
         target = _targets(ranker, coverages, _COVERAGES)
         # Acceptance does not depend on the labels.
         unknown = np.zeros(_num_samples(X))
@@ -200,7 +199,7 @@ class CoverageDisplay(_display.Display):
                 f"least one pair, got {masks.shape}."
             )
         coverage = np.array([coverage_score(mask) for mask in masks])
-        check_fraction(confidence, "confidence")
+        check_chance(confidence, "confidence")
         # Intervals over pairs would be far too narrow (docs/guarantees.md).
         codes, _ = encode_qid(qid, masks.shape[1], unit="pair")
         decided, pairs = _display.sums_of(masks.T, codes).T, np.bincount(codes)[:, None]
@@ -569,7 +568,7 @@ class PairReliabilityDisplay(_display.Display):
         :func:`skrank_abstain.concentration.ratio_interval` makes the intervals, with
         the queries as the sample. O(n_pairs log n_pairs).
         """
-        check_fraction(confidence, "confidence")
+        check_chance(confidence, "confidence")
         check_positive_int(n_bins, "n_bins")
         truth = _display.check_truth(y_true)
         predicted = check_proba(proba, truth.size)

@@ -11,7 +11,6 @@ from sklearn.exceptions import UndefinedMetricWarning
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import (
     check_choice,
-    check_fraction,
     check_labels,
     check_proba,
     check_sample_weight,
@@ -19,7 +18,7 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
+from skrank_abstain.concentration import check_chance, cluster_bootstrap, ratio_interval
 
 #: A number, or an `Estimate` with an interval. The value of an argument decides, which
 #: type checkers cannot know.
@@ -659,7 +658,7 @@ def check_average(
     options = {"random_state": random_state}
     if interval is not None:
         check_choice(interval, "interval", ("delta", "bootstrap"))
-        options["confidence"] = check_fraction(confidence, "confidence")
+        options["confidence"] = check_chance(confidence, "confidence")
     return Averaging(qid, average, interval, options)
 
 

@@ -347,3 +347,8 @@ def test_messages(call, message):
 def test_text_is_refused():
     with pytest.raises(TypeError, match="whole_a must hold numbers"):
         ratio_difference([1], ["2"], [1], [2])
+
+
+def test_a_failure_probability_passed_as_confidence_warns():
+    with pytest.warns(UserWarning, match=r"confidence=0\.05 .* pass confidence=0\.95"):
+        ratio_interval([1, 2, 3], [4, 4, 4], confidence=0.05)

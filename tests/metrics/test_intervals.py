@@ -154,6 +154,7 @@ def test_ratios(metric, weighted, average, monkeypatch):
     assert got.low < plain < got.high
 
 
+@pytest.mark.filterwarnings("ignore:confidence=0.3 promises something")
 def test_by_hand():
     accepted, qid = [True, True, False, True], ["a", "a", "b", "b"]
     got = coverage_score(accepted, qid=qid, interval="delta", confidence=0.3)

@@ -287,7 +287,6 @@ def test_no_qid_is_needed_where_fit_had_none(data, name):
     ranker = BALToR(Ridge(), random_state=0).fit(data.data, data.target)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "confidence=0.5 promises something")
         warnings.filterwarnings("ignore", ".* have the features of .* that fit got")
         SCORERS[name](ranker, data.data, data.target)
 

@@ -19,6 +19,9 @@ from skrank_abstain.theory import (
     log_threshold_shatter_linear,
 )
 
+# Theorems hold for every delta, and published numbers use large ones.
+pytestmark = pytest.mark.filterwarnings("ignore:delta=.* promises something")
+
 LINE = partial(log_rank_shatter_linear, n_features=1)
 LINE_THRESHOLDS = partial(log_threshold_shatter_linear, n_features=1)
 SIZES = st.integers(1, 3000)
@@ -381,3 +384,9 @@ def test_coefficient_must_be_a_number():
 def test_sample_size_asks_for_a_bound(bound, kind, message):
     with pytest.raises(kind, match=message):
         auc_sample_size(0.05, bound, delta=0.05)
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_confidence_passed_as_delta_warns(name):
+    with pytest.warns(UserWarning, match=r"delta=0\.95 .* pass delta=0\.05\.$"):
+        BOUNDS[name](500, 500, delta=0.95)

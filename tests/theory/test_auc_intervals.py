@@ -86,6 +86,7 @@ def test_bounds_as_intervals(method, half):
     assert auc_confidence_interval(y, scores, method=method) == (0.75, 0.0, 1.0)
 
 
+@pytest.mark.filterwarnings("ignore:.* promises something")
 @given(items(min_size=4), st.sampled_from(METHODS), st.floats(0.05, 0.99))
 def test_intervals_of_items(data, method, confidence):
     y = (data.y >= 2).astype(int)

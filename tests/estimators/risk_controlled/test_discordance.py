@@ -163,11 +163,11 @@ def test_queries_of_ties_alone_do_not_count_as_evidence():
     assert "Even without a single error this takes 114 certification queries" in text
 
 
-def test_a_delta_of_a_half_warns_in_the_report_too(model, data):
-    ranker = RiskControlledRanker(model, delta=0.5, random_state=0)
-    with pytest.warns(UserWarning, match=r"delta=0\.5 promises something"):
+def test_a_turned_delta_warns_in_the_report_too(model, data):
+    ranker = RiskControlledRanker(model, delta=0.6, random_state=0)
+    with pytest.warns(UserWarning, match=r"delta=0\.6 promises something"):
         fit(ranker, data)
-    assert "\n- delta=0.5 promises something" in ranker.report(np.zeros((3, 3)))
+    assert "\n- delta=0.6 promises something" in ranker.report(np.zeros((3, 3)))
 
 
 def test_what_a_report_promises(model, data):
