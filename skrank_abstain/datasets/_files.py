@@ -250,7 +250,7 @@ def load_trec(
     run: str | os.PathLike[str],
     qrels: str | os.PathLike[str] | None = None,
     *,
-    drop_unjudged: bool = False,
+    drop_unjudged_queries: bool = False,
 ) -> Bunch:
     r"""Load a run of a search engine, with the judgements of its documents.
 
@@ -264,7 +264,7 @@ def load_trec(
         A file with lines ``qid iter docid relevance``; relevance is an integer, and
         the second field is ignored. None: nothing is judged yet. Both files may be
         compressed (gzip, bzip2 or xz), whatever their names.
-    drop_unjudged : bool, default=False
+    drop_unjudged_queries : bool, default=False
         Whether to leave out queries of the run without any judgement, as trec_eval
         does. Otherwise they are an error, since they suggest the wrong qrels.
 
@@ -321,9 +321,9 @@ def load_trec(
     >>> found.target, found.qid, found.item_id
     (array([2, 0]), array(['q1', 'q1'], dtype='<U2'), array(['a', 'b'], dtype='<U1'))
     """
-    if qrels is None and drop_unjudged:
+    if qrels is None and drop_unjudged_queries:
         raise ValueError(
-            "qrels must be given with drop_unjudged=True, got None: they say which "
+            "qrels must be given with drop_unjudged_queries=True, got None: they say which "
             "queries are judged."
         )
     run_file, judged = existing_file(run, "run"), None
@@ -332,16 +332,16 @@ def load_trec(
     items, n_judged = [], 0
     for where, query, document, score in _lines(run_file, _RUN, "score", float):
         if judged is not None and query not in judged:
-            if drop_unjudged:
+            if drop_unjudged_queries:
                 continue
             raise ValueError(
                 f"{where}: query {shown(query)} has no judgement in '{qrels}'; pass "
-                "drop_unjudged=True to leave such queries out."
+                "drop_unjudged_queries=True to leave such queries out."
             )
         of_query = {} if judged is None else judged[query]
         n_judged += document in of_query
         items.append((score, of_query.get(document, 0), query, document))
-    left = " of a judged query" if drop_unjudged else ""
+    left = " of a judged query" if drop_unjudged_queries else ""
     _check_any(len(items), f"run must hold at least one item{left}", run_file)
     if judged is not None and not n_judged:
         raise ValueError(

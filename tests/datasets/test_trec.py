@@ -65,8 +65,10 @@ def test_a_run_alone_is_read_without_relevance(tmp_path):
     assert {name: found.tolist() for name, found in alone.items()} == {
         name: found.tolist() for name, found in judged.items()
     }
-    with pytest.raises(ValueError, match="qrels must be given with drop_unjudged=True"):
-        load_trec(run, drop_unjudged=True)
+    with pytest.raises(
+        ValueError, match="qrels must be given with drop_unjudged_queries=True"
+    ):
+        load_trec(run, drop_unjudged_queries=True)
     with pytest.raises(ValueError, match="run must hold at least one item, got none"):
         load_trec(write(tmp_path / "empty", ""))
 
@@ -78,13 +80,15 @@ def test_a_byte_order_mark_is_no_part_of_the_first_query(tmp_path):
 
 def test_queries_not_judged_are_left_out_when_asked(tmp_path):
     lines = ["a Q0 d 1 3 tag", "b Q0 d 1 2 tag", "a Q0 e 2 1 tag"]
-    found = load_trec(*write_both(tmp_path, lines, ["a 0 d 1"]), drop_unjudged=True)
+    found = load_trec(
+        *write_both(tmp_path, lines, ["a 0 d 1"]), drop_unjudged_queries=True
+    )
     assert found.qid.tolist() == ["a", "a"]
     assert found.item_id.tolist() == ["d", "e"]
     assert found.data.tolist() == [[3], [1]]
     assert found.target.tolist() == [1, 0]
     with pytest.raises(ValueError, match="at least one item of a judged query"):
-        load_trec(*write_both(tmp_path, lines, ["c 0 d 1"]), drop_unjudged=True)
+        load_trec(*write_both(tmp_path, lines, ["c 0 d 1"]), drop_unjudged_queries=True)
 
 
 def test_documents_not_judged_are_not_relevant_as_in_trec_eval(tmp_path):
