@@ -155,7 +155,7 @@ class RankIntervalDisplay(_display.Display):
             )
         queries = _display.rows_by_query(ranker, X, qid)
         values, rows = queries.values.tolist(), np.arange(queries.n_items)
-        named: Any = check_item_id(item_id, queries)
+        named: Any = check_item_id(item_id, queries, X)
         if query not in values and (query is not None or len(values) > 1):
             source = "qid" if column is None else f"qid_col={column!r}"
             raise ValueError(
@@ -166,7 +166,8 @@ class RankIntervalDisplay(_display.Display):
             rows = np.flatnonzero(queries.codes == values.index(query))
             # Names tell the caller's rows, not the rows within the query.
             named = [f"row {row}" for row in rows] if named is None else named[rows]
-        ranking = ranker.ranking(X, qid=qid, confidence=confidence)
+        where = np.arange(queries.n_items)
+        ranking = ranker.ranking(X, qid=qid, item_id=where, confidence=confidence)
         of_rows = np.argsort(ranking.item_id)[rows]
         return cls.from_predictions(
             np.stack([ranking.best, ranking.worst], axis=1)[of_rows],

@@ -33,6 +33,7 @@ from skrank_abstain.pairs import (
     check_output_size,
     check_pairs,
     find_pair,
+    labels_of_rows,
     rows_by_place,
 )
 from skrank_abstain.report import Report, ReportData, section_of_ends, write_report
@@ -80,7 +81,9 @@ class PairDecider(_bases.ModelWrapper):
             before j in row order.
         item_id : array-like of shape (n_items,), default=None
             Names of the items: any hashable values, each once in a query. The
-            decisions return them as ``left_id`` and ``right_id``.
+            decisions return them as ``left_id`` and ``right_id``. None: the labels of
+            the rows, if X is a pandas frame in which they differ within each query;
+            otherwise row positions.
 
         Returns
         -------
@@ -100,7 +103,8 @@ class PairDecider(_bases.ModelWrapper):
         """
         check_row_order(X, qid=qid, item_id=item_id)
         decision, items = self._decision(X, qid)
-        decide = self._deciding(decision, items, item_id)
+        names = check_item_id(item_id, items.queries, X)
+        decide = self._deciding(decision, items, names)
         if pairs is None:
             return decide(selection.decide_queries)
         return decide(selection.decide_pairs, *check_pairs(pairs, items.queries))
@@ -119,10 +123,9 @@ class PairDecider(_bases.ModelWrapper):
         return decision, items
 
     def _deciding(
-        self, decision: selection.Decides, items: Scores, item_id: Any
+        self, decision: selection.Decides, items: Scores, names: Any
     ) -> Callable[..., PairDecisions]:
         """Return a function that decides pairs of items as a given one chooses them."""
-        names = check_item_id(item_id, items.queries)
         place = selection.own_places(items)
 
         def decide(choose: Callable[..., PairDecisions], *which: Any) -> PairDecisions:
@@ -174,7 +177,8 @@ class PairDecider(_bases.ModelWrapper):
         check_row_order(X, qid=qid, item_id=item_id)
         # Score the items now, so that bad input raises here, not at the first query.
         decision, items = self._decision(X, qid)
-        decide = self._deciding(decision, items, item_id)
+        names = check_item_id(item_id, items.queries, X)
+        decide = self._deciding(decision, items, names)
         # Some logs have many queries of one item: they share one empty result.
         none = decide(selection.decide_queries, 0, 0)
         return (
@@ -504,8 +508,7 @@ feature_names_in_
         X, qid
             As in ``predict_pairs``.
         item_id : array-like of shape (n_items,), default=None
-            Names of the items: any hashable values, each once in a query. Their row
-            positions by default.
+            As in ``predict_pairs``.
         confidence : float, default=None
             As in ``rank_intervals``.
 
@@ -528,14 +531,14 @@ feature_names_in_
         >>> print(today.to_frame()[["place", "item_id", "best", "worst", "open"]])
            place item_id  best  worst   open
         0      1     Ann     1      2   True
-        1      2      Di     1      3   True
+        3      2      Di     1      3   True
         2      3      Cy     2      3   True
-        3      4      Bo     4      4  False
+        1      4      Bo     4      4  False
         """
         check_row_order(X, qid=qid, item_id=item_id)
         items = self._scored(X, qid)
         queries = items.queries
-        names = check_item_id(item_id, queries)
+        names = check_item_id(item_id, queries, X)
         best, worst = self._places(items, confidence).T
         rows, place = rows_by_place(items.value, queries)
         return Ranking(
@@ -546,6 +549,7 @@ feature_names_in_
             best=best[rows],
             worst=worst[rows],
             confidence=confidence,
+            _rows=labels_of_rows(getattr(X, "index", None), rows),
         )
 
     def rank_intervals(
@@ -696,7 +700,7 @@ feature_names_in_
         X, qid, item_id
             As in ``predict_pairs``.
         left, right : int or object
-            The two items: rows of X, or their names if ``item_id`` is given.
+            The names of the two items, as ``item_id`` says.
 
         Returns
         -------
@@ -721,7 +725,9 @@ feature_names_in_
         >>> print(ranker.explain(data.data[:4], "Ann", "Di", item_id=names))
         Ann and Di: A person decides (risk above the threshold); ...0.51) decides it...
         """
-        names = range(_num_samples(X)) if item_id is None else item_id
+        names = item_id
+        if item_id is None:
+            names = X.index if hasattr(X, "iloc") else range(_num_samples(X))
         query = qid if np.shape(qid) == (len(names),) else np.zeros(len(names))
         pairs = [find_pair(names, np.asarray(query), left, right)]
         (pair,) = self.predict_pairs(X, qid=qid, item_id=item_id, pairs=pairs)
@@ -762,9 +768,8 @@ feature_names_in_
         X, qid
             As in ``predict_pairs``.
         answers : frame, mapping of columns or list of mappings, default=None
-            All answers so far. ``qid``, ``left`` and ``right`` name the items, by
-            ``item_id`` if it is given, otherwise by row positions of X, compared as
-            texts. ``label`` says what is preferred: left, same or right, or other words
+            All answers so far. ``qid``, ``left`` and ``right`` name the items as
+            ``item_id`` does, compared as texts. ``label`` says what is preferred: left, same or right, or other words
             that `PairwiseRankerClassifier` knows, or which item. ``reviewer`` and
             ``time`` (numbers, or dates with the year first) are optional: of several
             answers by one reviewer about a pair the last counts, if each has a time,
@@ -774,7 +779,7 @@ feature_names_in_
             or items by name, that are not in X are set aside, with a warning that
             counts them.
         item_id : array-like of shape (n_items,), default=None
-            Names of the items: any hashable values, each once in a query.
+            As in ``predict_pairs``.
         reviewer_error : None, float or dict of str to float, default=None
             Share of the answers about items that differ that reverse their order, for
             all reviewers or for each, in [0, 1/3]: a third is a guess. As many are
@@ -811,7 +816,7 @@ feature_names_in_
         """
         check_row_order(X, qid=qid, item_id=item_id)
         items = self._scored(X, qid)
-        names = check_item_id(item_id, items.queries)
+        names = check_item_id(item_id, items.queries, X)
         index = None if names is None else tuple(names.tolist())
         rule, known = self._fitted_rule, self._calibration
         if known.item_groups is not None:

@@ -6,6 +6,7 @@ from skrank_abstain.pairs._decisions import (
     Ranking,
     bounds_of_orders,
     find_pair,
+    labels_of_rows,
 )
 from skrank_abstain.pairs._memory import (
     ALL_PAIRS,

@@ -451,7 +451,7 @@ class Ranking(Table):
     qid : ndarray of shape (n_items,)
         The query of the item.
     item_id : ndarray of shape (n_items,)
-        Name of the item; its row position in X if no names were given.
+        Name of the item: as given, or its label in a pandas frame, or its row position.
     place : ndarray of shape (n_items,), int64
         1 is the top of the query. Items are placed by what the tie model compares: the
         score, or what a feature-aware model makes of score and features. Equal ones
@@ -491,6 +491,8 @@ class Ranking(Table):
     worst: IntArray
     n_same: IntArray | None = field(default=None, kw_only=True)
     confidence: float | None = field(default=None, kw_only=True)
+    # Labels of the rows in X, which ``to_frame`` has as its index.
+    _rows: Any = field(default=None, kw_only=True)
 
     _record: ClassVar[Any] = RankedItem
     _WHOLE: ClassVar[tuple[str, ...]] = ("confidence",)
@@ -513,9 +515,27 @@ class Ranking(Table):
     def take(self, index: Any) -> Self:
         """Return the items at ``index`` (integers, a boolean mask or a slice).
 
-        ``ranking.take(~ranking.open)`` has those whose place is decided.
+        ``ranking.take(~ranking.open)`` has those whose place is decided. A mask has the
+        order of the ranking; a Series shows by its index that it has another one, which
+        is a ValueError.
         """
+        if hasattr(index, "iloc") and not np.array_equal(index.index, self._rows):
+            raise ValueError(
+                "index must have the order of the ranking, got a Series with another "
+                "index than to_frame(): pass series.loc[ranking.to_frame().index]."
+            )
         return _taken(self, index)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame, with a row for each entry.
+
+        As of other tables, but pandas rows have the labels of X, or their positions in
+        an array, so that ``X["place"] = ranking.to_frame()["place"]`` is right.
+        """
+        frame = super().to_frame(backend)
+        if backend == "pandas" and self._rows is not None:
+            frame.index = self._rows
+        return frame
 
     @property
     def open(self) -> BoolArray:
@@ -565,6 +585,11 @@ def bounds_of_orders(
         None if rows is None else position[rows],
     )
     return found[place]
+
+
+def labels_of_rows(index: Any, rows: IntArray) -> NDArray[Any]:
+    """Return the labels of some rows in a pandas index; elsewhere their positions."""
+    return index.to_numpy()[rows] if hasattr(index, "to_numpy") else rows
 
 
 def _taken(table: Any, index: Any) -> Any:

@@ -342,19 +342,21 @@ def check_pairs(pairs: ArrayLike, queries: Queries) -> tuple[IntArray, IntArray]
     return left, right
 
 
-def check_item_id(item_id: Any, queries: Queries) -> NDArray[Any] | None:
-    """Check the names of the items.
+def check_item_id(item_id: Any, queries: Queries, X: Any = None) -> NDArray[Any] | None:
+    """Check the names of the items, or take those of the rows.
 
     Parameters
     ----------
     item_id : None or array-like of shape (n_items,)
-        Any hashable values, one per row.
+        Any hashable values, one per row. None: the index of X if it is a pandas frame
+        whose labels differ within each query.
     queries : Queries
+    X : object, default=None
 
     Returns
     -------
     ids : ndarray of shape (n_items,), or None
-        In their own type; None if none were given.
+        In their own type; None if the items are named by their positions.
 
     Raises
     ------
@@ -363,14 +365,22 @@ def check_item_id(item_id: Any, queries: Queries) -> NDArray[Any] | None:
     ValueError
         If its length is wrong, a value is missing, or a query has a value twice.
     """
+    named: Any = item_id
     if item_id is None:
-        return None
-    if isinstance(item_id, str | bytes) or not isinstance(item_id, Iterable):
+        named = X.index if hasattr(X, "iloc") else ()
+        n = queries.n_items
+        if len(named) != n or named.nlevels > 1 or named.hasnans:
+            return None
+        if np.array_equal(named, np.arange(n)):
+            return None
+    if isinstance(named, str | bytes) or not isinstance(named, Iterable):
         raise ValueError(f"item_id must have one value per row, got {item_id!r}.")
-    codes, values = encode_qid(item_id, queries.n_items, name="item_id")
+    codes, values = encode_qid(named, queries.n_items, name="item_id")
     key = codes * queries.n_queries + queries.codes
     order = np.argsort(key, kind="stable")
     again = np.flatnonzero(key[order[1:]] == key[order[:-1]])
+    if again.size and item_id is None:
+        return None
     if again.size:
         row, other = order[again[0] : again[0] + 2].tolist()
         name, query = values.item(codes[row]), queries.values.item(queries.codes[row])

@@ -31,6 +31,7 @@ from skrank_abstain.pairs import (
     enumerate_pairs,
     find_pair,
     html_of_rows,
+    labels_of_rows,
 )
 from skrank_abstain.review import _judging
 from skrank_abstain.review._answers import GOLD, Answers, as_text, take_answers
@@ -433,6 +434,7 @@ class Review:
             best=best[rows],
             worst=worst[rows],
             n_same=np.bincount(self._people[1])[self._people[1]][rows],
+            _rows=labels_of_rows(self.index, rows),
         )
 
     def explain(self, left: Any, right: Any) -> str:
@@ -441,7 +443,7 @@ class Review:
         Parameters
         ----------
         left, right : int or object
-            The two items: rows of X, or their names if ``item_id`` was given.
+            The names of the two items, as ``item_id`` says.
 
         Returns
         -------

@@ -254,3 +254,20 @@ def test_many_rows_are_placed_as_few_are(n_queries):
     alone = rows_by_place(values[few], group_queries(None, few.size))
     np.testing.assert_array_equal(few[alone[0]], rows[np.isin(rows, few)])
     assert place[:2].tolist() == alone[1][:2].tolist() == [1, 2]
+
+
+def test_a_frame_names_its_rows_where_labels_differ_within_queries():
+    queries = group_queries([1, 1, 2], 3)
+
+    def named(index):
+        found = check_item_id(None, queries, pd.DataFrame({"x": [5, 6, 7]}, index))
+        return None if found is None else found.tolist()
+
+    assert named(["p7", "p2", "p7"]) == ["p7", "p2", "p7"]
+    assert named([8, 3, 0]) == [8, 3, 0]
+    assert named([0, 1, 2]) is None
+    # A label that is twice in a query, missing, or of several levels names no row.
+    assert named(["p7", "p7", "p2"]) is None
+    assert named(["p7", None, "p2"]) is None
+    assert named(pd.MultiIndex.from_tuples([(1, 2), (1, 3), (2, 2)])) is None
+    assert check_item_id(None, queries, [[5], [6], [7]]) is None

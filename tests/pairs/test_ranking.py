@@ -5,7 +5,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.linear_model import Ridge
 
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import Ranking
 
 COLUMNS = ["qid", "item_id", "place", "score", "best", "worst", "open"]
@@ -96,3 +99,37 @@ def test_notebooks_show_the_first_items_of_many():
     page = ranking(100, range(100))._repr_html_()
     assert page.count("<tr>") == 11
     assert "... 90 more" in page
+
+
+PAST = make_ranking(n_queries=40, random_state=0)
+COLUMN_NAMES = [f"x{k}" for k in range(PAST.data.shape[1])]
+
+
+@pytest.fixture(scope="module")
+def ranker():
+    X = pd.DataFrame(PAST.data, columns=COLUMN_NAMES)
+    return BALToR(Ridge(), random_state=0).fit(X, PAST.target, qid=PAST.qid)
+
+
+@pytest.mark.parametrize("index", [None, [*"abcdefgh"], [80, 3, 4, 1, 0, 9, 7, 2]])
+def test_columns_of_a_ranking_go_to_the_rows_of_the_frame(ranker, index):
+    today = pd.DataFrame(PAST.data[:8], columns=COLUMN_NAMES, index=index)
+    for ranking in ranker.ranking(today), ranker.review(today).ranking():
+        frame = ranking.to_frame()
+        by_hand = np.argsort(np.argsort(-ranker.predict(today))) + 1
+        assert today.assign(place=frame["place"])["place"].tolist() == [*by_hand]
+        # A frame names its rows.
+        assert today.loc[frame["item_id"]].equals(today.loc[frame.index])
+        first = ranking.take(frame["place"] <= 2)
+        assert first.item_id.tolist() == ranking.item_id[:2].tolist()
+        with pytest.raises(ValueError, match="index must have the order of the rank"):
+            ranking.take(today["x0"] > 0)
+    text = ranker.explain(today, *today.index[:2]).replace("row ", "")
+    assert text.startswith(f"{today.index[0]} and {today.index[1]}: ")
+
+
+def test_rows_of_an_array_have_their_positions():
+    ranker = BALToR(Ridge(), random_state=0)
+    ranker = ranker.fit(PAST.data, PAST.target, qid=PAST.qid)
+    ranking = ranker.ranking(PAST.data[:4], item_id=[*"abcd"])
+    assert [*ranking.to_frame().index] == [*map("abcd".index, ranking.item_id)]
