@@ -149,7 +149,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         self.estimator_ = model = trained.model
         self.prefit_: bool = trained.prefit
         self.n_folds_ = len(trained.folds)
-        self._model_state = {"": model} | (_fitted_state(model) if self.prefit_ else {})
+        self._model_state = {"": model} | _fitted_state(model)
 
     def _changed(self) -> bool:
         """Whether the caller has replaced the model, or fitted it again."""
@@ -241,7 +241,8 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        own = {"": getattr(self, "estimator_", None)}
+        model = getattr(self, "estimator_", None)
+        own = {"": model} | _fitted_state(model)
         self._model_state = vars(self).get("_model_state", own)
 
     def __sklearn_tags__(self) -> Tags:
@@ -346,9 +347,15 @@ class RuleThreshold(ModelWrapper):
             why = (
                 "many pairs have the same risk, as pairs of a few distinct scores do, "
                 "and are accepted together. Use scores that differ, or "
-                "boundary='randomize', which accepts some of them at random."
+                "boundary='randomize', which accepts some of them at random by their "
+                "rows: where X has scores alone, give it a column that differs, as "
+                "numbers of items do, and name that of the scores."
             )
-            warn_of_excess("pairs", self.coverage_, rule.coverage, self.n_pairs_, why)
+            reached = self.coverage_
+            if getattr(self, "n_features_in_", 0) == 1:  # equal scores, equal rows
+                all_on_it = calibration.at_coverage(rule.coverage)
+                reached = calibration.coverage(all_on_it)
+            warn_of_excess("pairs", reached, rule.coverage, self.n_pairs_, why)
         self._calibration.warn_of_coin(self._region)
         self._warn_of_few(rule)
         found = f"threshold {self.threshold_:.6g}, coverage {self.coverage_:.4f}"

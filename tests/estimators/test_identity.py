@@ -137,10 +137,24 @@ def test_a_model_that_cannot_be_saved_counts_by_its_type():
     assert fit(BALToR(Unsaved(), random_state=0)).id_ != RANKER.id_
 
 
-@pytest.mark.filterwarnings("ignore:.* hardly better than a coin")
+@pytest.mark.filterwarnings("ignore:.* in the wrong order")
 def test_a_ranker_of_labels_has_one_for_itself_and_its_decisions():
     X = np.random.default_rng(0).normal(size=(60, 3))
     Y = (X @ np.ones((3, 4)) + np.random.default_rng(1).normal(size=(60, 4))) > 0
     ranker = SelectiveMultilabelRanker(Ridge(), random_state=0).fit(X, Y * 1)
     assert ranker.predict_pairs(X[:2]).id_ == ranker.id_ != ranker.at_coverage(0.5).id_
     assert f"id_: {ranker.id_}" in ranker.report(X + 1)
+
+
+@pytest.mark.parametrize("made", [LGBMRegressor(n_estimators=5, verbose=-1), Ridge()])
+@pytest.mark.parametrize("when", ["fit", "loaded"])
+def test_decisions_say_that_the_model_was_fitted_again(made, when):
+    ranker = fit(BALToR(made, random_state=0))
+    if when == "loaded":
+        ranker = pickle.loads(pickle.dumps(ranker))
+    assert ranker.predict_pairs(NEW.data, qid=NEW.qid).id_ == ranker.id_
+    ranker.estimator_.fit(KNOWN.data, KNOWN.target % 2)
+    ranker = pickle.loads(pickle.dumps(ranker))
+    with pytest.warns(UserWarning, match="was fitted or set after the calibration"):
+        found = ranker.predict_pairs(NEW.data, qid=NEW.qid)
+    assert found.id_ == f"{ranker.id_}, model changed since"

@@ -9,6 +9,7 @@ from reference import concordance
 
 from skrank_abstain import BALToR, PairwiseRankerClassifier, intake
 from skrank_abstain.pairs import _queries, pair_labels
+from skrank_abstain.scorers import ScoreColumn
 from skrank_abstain.selection import Coverage, _engine
 
 MODELS = ["graded_relevance", "bradley_terry", "isotonic_difference"]
@@ -147,3 +148,13 @@ def test_large_queries_are_settled_in_pieces_to_the_last_bit(
     np.testing.assert_equal(vars(pieces), vars(whole))
     assert max(seen) == 5000
     assert sum(seen) == 1198 * 1197 // 2 + 1
+
+
+def test_scores_alone_cannot_be_drawn_by_their_rows():
+    level = np.random.default_rng(0).integers(0, 3, 1200)
+    data = level[:, None] * 1.0, level, np.arange(1200) // 20
+    ranker = BALToR(ScoreColumn(), boundary="randomize", coverage=0.5)
+    with pytest.warns(
+        UserWarning, match=r"asked for: .* give it a column that differs"
+    ):
+        ranker.fit(*data[:2], qid=data[2])
