@@ -324,8 +324,10 @@ default="misranking"
         self._keep_model(trained)
         self.label_names_ = self.label_names_ or _ranker.names_of_labels(model)
         names = self.label_names_ or list(range(self.n_labels_))
+        hashes = intake.hash_rows(X)
         if prefit:
             _ranker.warn_of_another_order(scores, relevance[rows], names)
+            intake.warn_of_trained(model, (X, labels, samples), hashes, "sample")
         same = np.fmin.reduce(relevance) == np.fmax.reduce(relevance)
         if same.any():
             constant = [name for name, one in zip(names, same, strict=True) if one]
@@ -334,7 +336,6 @@ default="misranking"
                 "pairs with them are easily decided and use up the coverage. Leave "
                 "them out of y."
             )
-        hashes = intake.hash_rows(X)
         self._fit_rows = intake.find_repeats(hashes, samples, rows, relevance, folds)
         intake.warn_of_repeats(self._fit_rows, unit="sample")
         items = to_items(scores, y=relevance[rows])
@@ -545,7 +546,8 @@ default="misranking"
                     f"got {listed(names)} where y had {listed(known)}: leave it out."
                 )
             names = names[label]
-        return self.selective_ranker_.ranking(items.X, qid=items.qid, item_id=names)
+        found = self.selective_ranker_.ranking(items.X, qid=items.qid, item_id=names)
+        return replace(found, _rows=None)  # the rows of X are the samples
 
     def rank_intervals(self, X: Any) -> IntArray:
         """Return the best and the worst rank of each label that remain possible.

@@ -11,6 +11,8 @@ from scipy.stats import chi2, multinomial
 from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
@@ -260,6 +262,9 @@ def trained_on(
     # A library may refuse these rows or labels, which then did not train the model.
     with suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if isinstance(final, OneVsRestClassifier | MultiOutputClassifier):
+            # One model for each label: the first one tells.
+            return trained_on(final.estimators_[0], X, y[:, 0], queries, quick=quick)
         if (found := _first_tree(final)) is not None and not _draws_rows(final):
             return _fill_leaves(final, *found, X, queries)
         cuts = None if booster is None else booster.has_cuts(final, X)

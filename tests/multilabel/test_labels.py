@@ -225,7 +225,7 @@ def test_classes_in_words_are_names(data):
 
 
 @pytest.mark.filterwarnings("ignore:The scores do not agree with relevance")
-@pytest.mark.filterwarnings("ignore:.* hardly better than a coin:UserWarning")
+@pytest.mark.filterwarnings("ignore:.* in the wrong order:UserWarning")
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize(
     "model",
@@ -389,7 +389,7 @@ def test_scorers_take_samples_and_their_labels(data, selective):
         neg_aurc_scorer(selective, X, y, qid=np.arange(len(X)))
 
 
-@pytest.mark.filterwarnings("ignore:.* hardly better than a coin")
+@pytest.mark.filterwarnings("ignore:.* in the wrong order")
 @pytest.mark.parametrize("routing", [True, False])
 def test_a_search_by_scorers(data, routing):
     X, y = data
@@ -740,7 +740,7 @@ def test_a_fitted_model_of_labels_in_another_order_is_noticed(data):
     model = OneVsRestClassifier(LogisticRegression(max_iter=1000)).fit(X[:200], y[:200])
     ranker = SelectiveMultilabelRanker(model)
     ranker.fit(X[200:350], y[200:350])
-    with pytest.warns(UserWarning, match="hardly better than a coin: check that y"):
+    with pytest.warns(UserWarning, match=r"in the wrong order \(a coin: 50%\): check"):
         ranker.fit(X[200:350], y[200:350][["food", "law", "art", "sport", "war"]])
 
 
@@ -758,3 +758,20 @@ def test_twelve_samples_rarely_call_a_good_ranker_a_coin():
             yield any("better than a coin" in str(each.message) for each in said)
 
     assert np.mean(list(alarms())) < 0.05
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(30, random_state=0),
+        OneVsRestClassifier(LogisticRegression()),
+        MultiOutputClassifier(make_pipeline(StandardScaler(), LogisticRegression())),
+    ],
+    ids=["forest", "one_vs_rest", "multi_output"],
+)
+def test_samples_that_trained_a_fitted_model_are_told(model):
+    X, Y = make_multilabel_classification(300, random_state=0)
+    model = clone(model).fit(X[:150], Y[:150])
+    with pytest.warns(UserWarning, match="All, or most, of 150 calibration samples"):
+        SelectiveMultilabelRanker(model, random_state=0).fit(X[:150], Y[:150])
+    SelectiveMultilabelRanker(model, random_state=0).fit(X[150:], Y[150:])

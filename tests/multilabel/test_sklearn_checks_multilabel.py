@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:All pairs are tied:UserWarning",
     "ignore:The maximum-likelihood tie model:UserWarning",
     "ignore:All items have the same relevance:UserWarning",
-    "ignore:.* hardly better than a coin:UserWarning",
+    "ignore:.* in the wrong order:UserWarning",
     "ignore:The scores do not agree with relevance:UserWarning",
     "ignore::sklearn.exceptions.UndefinedMetricWarning",
     "ignore::sklearn.exceptions.ConvergenceWarning",
