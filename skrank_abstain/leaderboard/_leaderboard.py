@@ -465,7 +465,7 @@ class Leaderboard(Saved, BaseEstimator):
         Raises
         ------
         ValueError
-            If all pairs of the items do not fit into memory.
+            If all pairs of the items do not fit into memory, or votes fade.
 
         Examples
         --------
@@ -480,6 +480,11 @@ class Leaderboard(Saved, BaseEstimator):
           first place: 191
         """
         evidence = self._known()
+        if self.half_life is not None:
+            raise ValueError(
+                f"half_life must be None for more_needed, got {self.half_life}: votes "
+                "that fade never add up, so that at a steady rate open orders stay so."
+            )
         order = np.argsort(evidence.place)
         ahead = np.append(order[:-1], np.full(order.size - 1, order[0]))
         first, last = np.sort([ahead, np.tile(order[1:], 2)], axis=0)

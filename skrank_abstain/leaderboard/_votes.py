@@ -194,7 +194,8 @@ def read_votes(
     if not repeated:
         pair, turned = np.sort([left, right], axis=0), np.where(left > right, -1, 1)
         weight[_copies(table, np.vstack([pair, turned * label]), weight)] = 0
-        ids = [*compress(table.get("vote_id", ()), weight)]
+        # Answers of a page have none.
+        ids = [x for x in compress(table.get("vote_id", ()), weight) if not is_blank(x)]
         if len(set(ids)) < len(ids):
             name, times = Counter(ids).most_common(1)[0]
             raise ValueError(
@@ -326,7 +327,7 @@ def read_judges(
     """
     try:
         table = read_votes(judges, items=people.items, labels=labels, repeated=True)
-        ids = np.array(_vote_ids(judges), dtype=object)
+        ids = np.array(_named(_vote_ids(judges), "vote_id"), dtype=object)
     except (TypeError, ValueError) as error:
         raise type(error)(f"judges must be a table of votes: {error}") from None
     if odd := {"weight", "count"} & _open(judges).keys():
@@ -335,7 +336,8 @@ def read_judges(
             f"{listed(sorted(odd))}: drop them."
         )
     table, ids = table.take(table.weight > 0), ids[table.weight > 0]
-    rows = {name: row for row, name in enumerate(_vote_ids(votes))}
+    named = enumerate(_vote_ids(votes))
+    rows = {name: row for row, name in named if not is_blank(name)}
     vote = np.fromiter((rows.get(name, -1) for name in ids), np.int64, len(ids))
     seen = vote >= 0
     ours = np.stack([table.left, table.right])[:, seen]
@@ -511,8 +513,7 @@ def _column(table: Mapping[str, list[Any]], name: str, parameter: str) -> list[A
 
 def _vote_ids(votes: Any) -> list[Any]:
     """Return the column ``vote_id`` of a table that was read before."""
-    column = _column(_open(votes), "vote_id", "judges needs vote_id, which")
-    return _named(column, "vote_id")
+    return _column(_open(votes), "vote_id", "judges needs vote_id, which")
 
 
 def _weights(table: Mapping[str, list[Any]], counts: BoolArray) -> FloatArray:

@@ -234,3 +234,12 @@ def test_the_promise_holds_beside_a_biased_judge_who_alone_breaks_it():
     # What is said of the worth of a vote is what it saves.
     assert people_alone / together == pytest.approx(np.mean(worth), rel=0.15)
     assert np.mean(worth) > 1.6
+
+
+def test_answers_of_a_page_have_no_vote_id():
+    _, people, judges = drawn(200, 600)
+    more = {name: [*column, *column[:3]] for name, column in people.items()}
+    more["vote_id"] = [*people["vote_id"], None, np.nan, ""]
+    board = Leaderboard().fit(more, judges=judges)
+    assert board.n_votes_ == 203
+    assert Leaderboard().fit(more).n_votes_ == 203

@@ -378,6 +378,12 @@ def test_neighbours_that_are_open_need_more_votes(looks):
     assert same.more_needed().more[0] == np.inf
 
 
+def test_votes_that_fade_never_decide():
+    votes = drawn(n_votes=200) | {"time": np.arange(200)}
+    with pytest.raises(ValueError, match="half_life must be None for more_needed"):
+        Leaderboard(half_life=50).fit(votes).more_needed()
+
+
 def test_what_is_needed_can_be_read():
     noise = np.random.default_rng(0).normal(size=(400, 4))
     noise -= noise.mean(axis=0)
