@@ -138,6 +138,7 @@ def take_labelled_rows(
         warn_user(doubt)
     if rows.queries.n_queries < rows.queries.n_items:  # an error otherwise
         _warn_of_lone_rows(rows.queries.sizes)
+    _warn_of_two_tables(rows.queries.codes)
     read_grades(rows.y)
     _warn_of_labels_in(rows.X, rows.y)
     return rows
@@ -408,6 +409,23 @@ def _warn_of_lone_rows(sizes: IntArray) -> None:
         )
 
 
+def _warn_of_two_tables(codes: IntArray) -> None:
+    """Warn of queries that come again in their order, as in two tables one below."""
+    runs = codes[np.flatnonzero(np.diff(codes, prepend=-1))]
+    # Codes are numbered by first appearance.
+    first = int(np.argmin(np.append(runs, -1) == np.arange(runs.size + 1)))
+    second = runs[first:]
+    again = second[second < first]
+    # A table by items has all queries once for each: no two rows in a row.
+    lists = codes.size >= 2 * runs.size and again.size >= _FEWEST_LABELS
+    if lists and np.unique(second).size == second.size and (np.diff(again) > 0).all():
+        warn_user(
+            f"{again.size} qids come again in the same order, from the rows of the "
+            f"query number {first + 1} on: two tables with the same ids? Their items "
+            "are compared as those of one query. Make ids differ, as by a site."
+        )
+
+
 def read_grades(y: Any, n_items: int | None = None) -> FloatArray:
     """Return the relevance; warn of a grade that may say "not judged".
 
@@ -422,7 +440,7 @@ def read_grades(y: Any, n_items: int | None = None) -> FloatArray:
         return y
     far = _TIMES_SPAN * np.ptp(grades[1:]), _TIMES_SPAN * np.ptp(grades[:-1])
     # Where 1 is best, people may pass -y, of which at most one grade is not negative.
-    odd = {"least": 0} if low < 0 <= grades[1] or grades[1] - low > far[0] else {}
+    odd = {"least": 0} if low < 0 <= grades[1] or grades[1] - grades[0] > far[0] else {}
     odd |= {"most": -1} if high - grades[-2] > far[1] else {}
     for end, at in odd.items():
         warn_user(

@@ -115,7 +115,8 @@ class CalibrationData:
         if not (sizes > 1).any():
             raise ValueError(
                 "qid must give at least one calibration query with two items, got "
-                f"{sizes.size} queries with n_samples={sizes.sum()} items."
+                f"{sizes.size} queries with n_samples={sizes.sum()} items: pass the "
+                "day or the list as qid, not times or names of items."
             )
         rest, tuning, group = data, None, groups.code
         # A rule that promises something about new queries needs queries that did not

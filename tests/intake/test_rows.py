@@ -233,6 +233,9 @@ def test_labels_among_the_features_are_seen(hold):
         ([-1, *range(MOST_GRADES)], False),
         ([-1], False),
         ([], False),
+        # Grades of 1 to 5 that somebody took from 99.
+        ([94, 95, 96, 97, 98], False),
+        ([0, 95, 96, 97, 98], True),
     ],
 )
 def test_one_negative_grade_beside_others_may_be_no_judgement(grades, warns):
