@@ -323,8 +323,8 @@ def load_trec(
     """
     if qrels is None and drop_unjudged_queries:
         raise ValueError(
-            "qrels must be given with drop_unjudged_queries=True, got None: they say which "
-            "queries are judged."
+            "qrels must be given with drop_unjudged_queries=True, got None: they say "
+            "which queries are judged."
         )
     run_file, judged = existing_file(run, "run"), None
     if qrels is not None:

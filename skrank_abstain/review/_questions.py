@@ -645,7 +645,10 @@ def _rows_of(text: str) -> Iterator[Mapping[str, Any]]:
             yield from [task] if alone else _annotations(task)
     elif start == "{":
         # Other ends of lines, as U+2028, may stand inside a text.
-        yield from map(json.loads, filter(str.strip, text.split("\n")))
+        for row in map(json.loads, filter(str.strip, text.split("\n"))):
+            if isinstance(row.get("label"), dict):
+                raise ValueError("a frame is saved by to_json(path, orient='records')")
+            yield row
     else:
         yield from _answers.rows_of_table(text)
 

@@ -735,7 +735,7 @@ def warn_of_coin(found: PairTotals) -> None:
     if orders and n_unlike >= _ENOUGH_PAIRS and wrong >= _MUCH_WRONG * n_unlike:
         warn_user(
             f"{wrong / n_unlike:.0%} of the decided pairs that differ are in the wrong "
-            "order, hardly better than a coin: check that y and qid belong to the rows "
-            "of X, that its columns stand as the model was trained, and that higher is "
-            "better in y as in scores."
+            "order (a coin: 50%): check that higher is better in y as in scores, that "
+            "y and qid belong to the rows of X, and that its columns stand as the "
+            "model was trained."
         )

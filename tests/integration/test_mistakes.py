@@ -321,7 +321,7 @@ MISTAKES = {
     "decisions compared with the labels in another order": (
         lambda _: compare(*decided_twice(), NEW.data, NEW.target[::-1],
                           loss="misranking"), "warning",
-        "in the wrong order, hardly better than a coin"),
+        "in the wrong order"),
     "`accepting` without a threshold": (
         lambda _: FITTED.predict_pairs(NEW.data, qid=NEW.qid).accepting(
             np.zeros(1), None), "error", "threshold must be a real number"),

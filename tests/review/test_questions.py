@@ -959,3 +959,10 @@ def test_a_full_disk_leaves_the_old_file(name, tmp_path, monkeypatch):
         write(path)
     assert [each.name for each in tmp_path.iterdir()] == [name]
     assert path.read_text() == "old"
+
+
+def test_a_frame_saved_by_columns_says_how_to_save_it(table, tmp_path):
+    path = tmp_path / "ann.json"
+    pd.DataFrame(table).assign(label="left").to_json(path)
+    with pytest.raises(ValueError, match=r"to_json\(path, orient='records'\)"):
+        read_answers(path)
