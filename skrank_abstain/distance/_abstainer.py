@@ -20,9 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import all_or_nothing, identify
 from skrank_abstain._validation import (
-    ZERO_ONE_LOSS,
     check_choice,
     check_fraction,
+    check_loss,
     rounded_share,
 )
 from skrank_abstain.distance import _pairs
@@ -234,7 +234,8 @@ class NearDecision:
         # Weighted sums differ in the last digits, so differences may be just below 0.
         counts = np.concatenate([near_cells, np.maximum(every - near_cells, 0)], axis=1)
         accepted = np.array([[0.0, 0.0, 1.0, 1.0]])
-        return Tally(counts, accepted, np.array([False, True] * 2), ZERO_ONE_LOSS)
+        costs = check_loss("misranking")
+        return Tally(counts, accepted, np.array([False, True] * 2), costs)
 
     def _near_pairs(
         self, X: FloatArray, offsets: IntArray, searched: BoolArray, gamma: float

@@ -14,7 +14,6 @@ from skrank_abstain import intake, selection
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._saving import all_or_nothing
 from skrank_abstain._validation import (
-    ZERO_ONE_LOSS,
     check_fraction,
     check_loss,
     check_row_order,
@@ -53,7 +52,7 @@ class PairDecider(_bases.ModelWrapper):
     __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
 
     _region: Any  # each engine has a type of its own
-    _loss: FloatArray = ZERO_ONE_LOSS
+    _loss: FloatArray = check_loss("misranking")
 
     # scikit-learn's scorers ask for both.
     predict = decision_function = _bases.predict
@@ -130,7 +129,7 @@ class PairDecider(_bases.ModelWrapper):
 
         def decide(choose: Callable[..., PairDecisions], *which: Any) -> PairDecisions:
             made = choose(decision, self._region, items, *which)
-            made = replace(made, place=place, id_=self._id_now())
+            made = replace(made, place=place, id_=self._id_now(), _loss=self._loss)
             if items.novel is not None:
                 made = made.leaving_out(items.novel)
             if names is None:
@@ -769,8 +768,9 @@ feature_names_in_
             As in ``predict_pairs``.
         answers : frame, mapping of columns or list of mappings, default=None
             All answers so far. ``qid``, ``left`` and ``right`` name the items as
-            ``item_id`` does, compared as texts. ``label`` says what is preferred: left, same or right, or other words
-            that `PairwiseRankerClassifier` knows, or which item. ``reviewer`` and
+            ``item_id`` does, compared as texts. ``label`` says what is preferred: left,
+            same or right, or other words that `PairwiseRankerClassifier` knows, or
+            which item. ``reviewer`` and
             ``time`` (numbers, or dates with the year first) are optional: of several
             answers by one reviewer about a pair the last counts, if each has a time,
             and all of them otherwise. So are ``probability``

@@ -115,8 +115,8 @@ def compare(
         keeps exactly the accepted pairs.
     loss : {"misranking", "clear_order", "zero_one"} or array-like of shape (3, 3), \
 default=None
-        Loss of both. By default that of the rankers. Decisions do not know theirs: it
-        is that of the ranker on the other side, and required if both are decisions.
+        Loss of both. By default that of the rankers, or of the one that made the
+        decisions.
     confidence : float, default=0.95
         Of each interval, in (0, 1).
 
@@ -133,8 +133,8 @@ default=None
     TypeError
         If ``a`` or ``b`` is neither a selective ranker nor decisions.
     ValueError
-        If ``loss`` is None and the rankers have different losses or both are decisions,
-        the decisions are about other pairs or in another order, or there is no pair.
+        If ``loss`` is None and there are different losses, or none is known, or the
+        decisions are about other pairs or in another order, or there is no pair.
 
     See Also
     --------
@@ -178,7 +178,7 @@ default=None
     losses = {name_of_loss(matrix): matrix for matrix in map(check_loss, known)}
     if len(losses) != 1:
         raise ValueError(
-            "a and b must have one loss, which decisions do not know, got "
+            "a and b must have one loss, got "
             f"{' and '.join(losses) or None}: pass loss= to measure both by the same."
         )
     (costs,) = losses.values()
@@ -230,7 +230,7 @@ default=None
 def _decisions(each: Any, X: Any, y: Any, qid: Any) -> tuple[PairDecisions, Any, Any]:
     """Return decisions about all pairs, the relevance of their rows, and the loss."""
     if isinstance(each, PairDecisions):
-        return each, y, None
+        return each, y, each._loss
     check_row_order(X, y=y, qid=qid)
     ranker, X, y, qid = find_ranker(each, X, y, qid, "predict_pairs")
     ranker.evaluate(X, y, qid=qid)  # which warns of rows that fit got

@@ -21,6 +21,9 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.pairs._tables import Table, python_rows
 
+#: Of so few pairs a confidence may have the signs of the labels by chance.
+_FEW = 9
+
 
 class PairRecord(NamedTuple):
     """One pair of ``PairDecisions``, as Python values; None for unknown values."""
@@ -172,8 +175,10 @@ class PairDecisions(Table):
     disputed: BoolArray | None = None
     circled: BoolArray | None = None
     id_: str | None = None
+    # That of the ranker, by which comparisons measure.
+    _loss: Any = None
     #: Fields that do not have one value per pair.
-    _WHOLE: ClassVar[tuple[str, ...]] = ("place", "index", "id_")
+    _WHOLE: ClassVar[tuple[str, ...]] = ("place", "index", "id_", "_loss")
 
     def __len__(self) -> int:
         return int(self.left.shape[0])
@@ -271,8 +276,8 @@ class PairDecisions(Table):
         Raises
         ------
         ValueError
-            If there is not one finite number per pair, or a Series of them is indexed
-            in another order.
+            If there is not one finite number per pair, a Series of them is indexed
+            in another order, or they are the risk, or signed as the labels are.
 
         Examples
         --------
@@ -291,6 +296,13 @@ class PairDecisions(Table):
             )
         check_real(threshold, "threshold")
         given = check_numbers(confidence, "confidence", len(self), unit="pair")
+        if len(self) > _FEW:
+            signed = given.min() < 0 < given.max() and (given * self.label >= 0).all()
+            if signed or np.array_equal(given, self.risk):
+                raise ValueError(
+                    "confidence must be higher where a pair is surer, got the risk, or "
+                    "a difference with its sign: pass -risk, or the absolute value."
+                )
         # Equal pairs may differ in the last digit and must be decided alike.
         accepted = given >= threshold - 1e-12 * abs(threshold)
         other = replace(self, threshold=None, margin=None, id_=None)

@@ -516,3 +516,21 @@ def test_notebooks_show_what_there_is_and_escape_it():
 
 def test_notebooks_show_no_table_of_no_pairs():
     assert "<table" not in decisions([1.0])._repr_html_()
+
+
+def test_a_risk_or_a_signed_difference_is_no_confidence():
+    gap = np.random.default_rng(0).normal(size=20)
+    pairs = PairDecisions(
+        *np.array([[0] * 20, range(1, 21)]),
+        qid=np.zeros(20),
+        label=np.sign(gap).astype(np.int64),
+        accepted=gap > 0,
+        risk=-np.abs(gap),
+    )
+    for turned in (gap, pairs.risk):
+        with pytest.raises(ValueError, match="confidence must be higher where a pair"):
+            pairs.accepting(turned, 0.5)
+    assert pairs.accepting(-pairs.risk, 0.5).coverage == (np.abs(gap) >= 0.5).mean()
+    # Logarithms of probabilities have one sign, and few pairs any.
+    assert pairs.accepting(np.log(np.abs(gap) / 9), -3).coverage < 1
+    assert len(pairs.take(slice(5)).accepting(gap[:5], 0.5)) == 5
