@@ -19,7 +19,7 @@ from skrank_abstain._validation import (
     check_row_order,
     check_sample_weight,
 )
-from skrank_abstain._warnings import hearing
+from skrank_abstain._warnings import hearing, warn_user
 from skrank_abstain.estimators import _bases
 from skrank_abstain.estimators._novelty import check_novelty, find_novel
 from skrank_abstain.metrics import undefined
@@ -38,6 +38,10 @@ from skrank_abstain.pairs import (
 from skrank_abstain.report import Report, ReportData, section_of_ends, write_report
 from skrank_abstain.review import Review, graded_calibration
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
+
+#: Of so many queries a share of decided pairs is far from that of calibration only if
+#: the data are.
+_ENOUGH_QUERIES = 20
 
 
 class PairDecider(_bases.ModelWrapper):
@@ -98,15 +102,24 @@ class PairDecider(_bases.ModelWrapper):
         Warns
         -----
         UserWarning
-            If a model that came fitted was fitted again after ``fit`` calibrated it.
+            If the model was fitted again after ``fit`` calibrated it, or next to no
+            pair is decided where calibration decided most.
         """
         check_row_order(X, qid=qid, item_id=item_id)
         decision, items = self._decision(X, qid)
         names = check_item_id(item_id, items.queries, X)
         decide = self._deciding(decision, items, names)
-        if pairs is None:
-            return decide(selection.decide_queries)
-        return decide(selection.decide_pairs, *check_pairs(pairs, items.queries))
+        if pairs is not None:
+            return decide(selection.decide_pairs, *check_pairs(pairs, items.queries))
+        made = decide(selection.decide_queries)
+        known = getattr(self, "coverage_", 0.0)
+        few = items.queries.n_queries >= _ENOUGH_QUERIES and made.coverage < known / 10
+        if few and known > 0.5:
+            warn_user(
+                f"{made.coverage:.1%} of {len(made)} pairs are decided, {known:.0%} at "
+                "calibration: has the scale of X, or of the scores, changed?"
+            )
+        return made
 
     def _labelled_items(
         self, X: Any, y: ArrayLike, qid: Any, **others: Any

@@ -25,6 +25,7 @@ from skrank_abstain.intake._rows import (
     take_rows,
     warn_of_batch,
     warn_of_empty_rows,
+    warn_of_labels_in,
 )
 from skrank_abstain.intake._training import (
     CalibrationData,

@@ -140,7 +140,7 @@ def take_labelled_rows(
         _warn_of_lone_rows(rows.queries.sizes)
     _warn_of_two_tables(rows.queries.codes)
     read_grades(rows.y)
-    _warn_of_labels_in(rows.X, rows.y)
+    warn_of_labels_in(rows.X, rows.y)
     return rows
 
 
@@ -376,8 +376,8 @@ def warn_of_batch(estimator: Any, rows: Rows, qid: Any = None) -> None:
         )
 
 
-def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
-    """Warn of a feature that is the relevance itself."""
+def warn_of_labels_in(X: Any, y: FloatArray, name: str = "y") -> None:
+    """Warn of a feature that is the relevance itself, or a label."""
     # A few grades may equal a feature by chance.
     if issparse(X) or y.size < _FEWEST_LABELS or np.ptp(y) == 0:
         return
@@ -388,9 +388,9 @@ def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
         ends = values[0] + y[0]
         # The first rows tell nearly all columns from y, in no time.
         if all(np.array_equal(values[:n], y[:n]) for n in (99, None)):
-            how = "equals y"
+            how = f"equals {name}"
         elif all(np.array_equal(values[:n], ends - y[:n]) for n in (99, None)):
-            how = "is y turned around"
+            how = f"is {name} turned around"
         else:
             continue
         warn_user(

@@ -24,6 +24,9 @@ from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.scorers import ScoreColumn
 from skrank_abstain.selection import PairTotals, Price
 
+#: Labels that so many samples have, and lack, are held against the features.
+_COMMON = 10
+
 
 class LabelItems(NamedTuple):
     """Labels of samples as items of queries: see `to_items`."""
@@ -329,6 +332,10 @@ default="misranking"
             _ranker.warn_of_another_order(scores, relevance[rows], names)
             intake.warn_of_trained(model, (X, labels, samples), hashes, "sample")
         same = np.fmin.reduce(relevance) == np.fmax.reduce(relevance)
+        # A rare label may be that of a rare word by chance.
+        common = np.minimum((relevance > 0).sum(axis=0), (relevance <= 0).sum(axis=0))
+        for k in np.flatnonzero(common >= _COMMON):
+            intake.warn_of_labels_in(X, relevance[:, k], f"label {names[k]!r}")
         if same.any():
             constant = [name for name, one in zip(names, same, strict=True) if one]
             warn_user(

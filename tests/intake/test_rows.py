@@ -17,12 +17,12 @@ from skrank_abstain.intake._rows import (
     _TIMES,
     Rows,
     _doubt_about_queries,
-    _warn_of_labels_in,
     groups_of_queries,
     read_grades,
     take_columns,
     warn_of_batch,
     warn_of_empty_rows,
+    warn_of_labels_in,
 )
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker, score_items
@@ -209,7 +209,7 @@ def messages(function, *args):
 def test_labels_among_the_features_are_seen(hold):
     y = np.arange(10.0) % 3
     X = np.column_stack([np.zeros(10), y])
-    [message] = messages(_warn_of_labels_in, hold(X), y)
+    [message] = messages(warn_of_labels_in, hold(X), y)
     assert message.startswith("column 1 of X equals y")
     for other, label in (
         (X[:9], y[:9]),  # nine may be chance
@@ -217,8 +217,8 @@ def test_labels_among_the_features_are_seen(hold):
         (X, y + 1),
         (X, np.zeros(10)),  # all grades alike
     ):
-        assert messages(_warn_of_labels_in, hold(other), label) == []
-    assert messages(_warn_of_labels_in, sparse.csr_array(X), y) == []
+        assert messages(warn_of_labels_in, hold(other), label) == []
+    assert messages(warn_of_labels_in, sparse.csr_array(X), y) == []
 
 
 @pytest.mark.parametrize(

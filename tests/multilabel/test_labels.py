@@ -775,3 +775,16 @@ def test_samples_that_trained_a_fitted_model_are_told(model):
     with pytest.warns(UserWarning, match="All, or most, of 150 calibration samples"):
         SelectiveMultilabelRanker(model, random_state=0).fit(X[:150], Y[:150])
     SelectiveMultilabelRanker(model, random_state=0).fit(X[150:], Y[150:])
+
+
+def test_labels_among_the_features_are_told():
+    X, Y = make_multilabel_classification(120, n_classes=3, random_state=0)
+    frame = pd.DataFrame(X).assign(sad=Y[:, 1])
+    ranker = SelectiveMultilabelRanker(
+        OneVsRestClassifier(LogisticRegression()), random_state=0
+    )
+    y = pd.DataFrame(Y, columns=["calm", "sad", "glad"])
+    frame.columns = frame.columns.astype(str)
+    with pytest.warns(UserWarning, match=r"column 20 of X equals label 'sad'"):
+        ranker.fit(frame, y)
+    ranker.fit(frame.drop(columns="sad"), y)

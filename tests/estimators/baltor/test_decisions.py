@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from doubles import FirstColumn
 from estimators.baltor.columns import column, fit_scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -360,3 +361,16 @@ def test_pairs_that_cannot_be_told_apart_are_told():
     with pytest.warns(UserWarning, match="are accepted where coverage=0.2 was asked"):
         ranker = fit_scores(scores, y, np.repeat(np.arange(10), 6), coverage=0.2)
     assert ranker.coverage_ > 0.4
+
+
+def test_scores_that_were_squeezed_decide_nothing_and_it_is_said():
+    known = make_ranking(n_queries=60, random_state=0)
+    new = make_ranking(n_queries=30, random_state=1)
+    ranker = BALToR(FirstColumn().fit(None, None), coverage=0.8)
+    ranker.fit(known.data, known.target, qid=known.qid)
+    assert 0.6 < ranker.predict_pairs(new.data, qid=new.qid).coverage < 0.95
+    with pytest.warns(
+        UserWarning, match=r"of \d+ pairs are decided, 80% at calibration"
+    ):
+        found = ranker.predict_pairs(new.data * [[0.001] + [1] * 9], qid=new.qid)
+    assert found.coverage == 0
