@@ -149,8 +149,6 @@ class Evidence(Value):
         Provisional items stand behind all but those that they are decided to beat.
         """
         preferred = np.lexsort([-self.theta, self.provisional])
-        if not self.provisional.any():
-            return np.argsort(preferred) + 1
         return self.comparisons.places(preferred)[:, 2]
 
     @property

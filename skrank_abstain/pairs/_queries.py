@@ -130,9 +130,7 @@ def group_queries(qid: Any, n_items: int) -> Queries:
     order = np.argsort(codes, kind="stable").astype(np.int64)
     counts = np.bincount(codes, minlength=values.shape[0])
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    queries = Queries(values, order, offsets)
-    vars(queries)["codes"] = codes  # known already
-    return queries
+    return Queries(values, order, offsets)
 
 
 @dataclass(frozen=True)

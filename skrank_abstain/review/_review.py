@@ -462,9 +462,7 @@ class Review:
                 f"left and right must be two items of one query, got {shown(left)} and "
                 f"{shown(right)}."
             )
-        first = queries.offsets[answers.query]
-        asked = queries.order[[first + answers.left, first + answers.right]]
-        about = np.isin(asked, both).any(axis=0)
+        about = np.isin(self._answered, both).any(axis=0)
         said = (
             _judging.TOLD.format(row=row, **answers.said_in(row))
             for row in answers.row[about].tolist()
@@ -593,14 +591,17 @@ class Review:
         winner = np.concatenate([made.left[ahead], made.right[behind]])
         return winner, np.concatenate([made.right[ahead], made.left[behind]])
 
+    @property
+    def _answered(self) -> IntArray:
+        """Rows of the two items that each answer is about, shape (2, n_answers)."""
+        queries, answers = self.items.queries, self.answers
+        first = queries.offsets[answers.query]
+        return queries.order[[first + answers.left, first + answers.right]]
+
     @cached_property
     def _asked(self) -> NDArray[Any]:
         """Items that answers are about, shape (n_items,)."""
-        queries, answers = self.items.queries, self.answers
-        first, asked = queries.offsets[answers.query], np.zeros(queries.n_items, bool)
-        for item in (answers.left, answers.right):
-            asked[queries.order[first + item]] = True
-        return asked
+        return np.isin(np.arange(self.items.queries.n_items), self._answered)
 
     @cached_property
     def _said(self) -> IntArray:

@@ -343,8 +343,10 @@ class _XGBoost(Booster):
 
     def features(self, model: Any) -> Features:
         booster = model if self.is_raw(model) else model.get_booster()
-        names, known = booster.feature_names, _knows_categories(booster)
-        return Features(names, booster.num_features(), knows_categories=known)
+        known = "c" in (booster.feature_types or ())
+        known = known and not booster.get_categories().empty()
+        names, count = booster.feature_names, booster.num_features()
+        return Features(names, count, knows_categories=known)
 
     def predict(self, model: Any, X: Any) -> Any:
         labels = {}
@@ -427,12 +429,6 @@ def _best_iterations(booster: Any) -> tuple[int, int]:
     if config["learner"]["gradient_booster"]["name"] == "gblinear":
         return (0, 0)  # it has no trees to count
     return (0, int(best) + 1)
-
-
-def _knows_categories(booster: Any) -> bool:
-    # Before 3.1 neither XGBoost nor its files kept categories.
-    kept = "c" in (booster.feature_types or ()) and hasattr(booster, "get_categories")
-    return kept and not booster.get_categories().empty()
 
 
 def _is_binary(content: bytes) -> bool:

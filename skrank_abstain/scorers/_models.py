@@ -60,8 +60,6 @@ class ScoreColumn(BaseEstimator):
     array([0.9, 0.2])
     """
 
-    column: str | int | None = None  # also of objects that were saved without it
-
     def __init__(self, column: str | int | None = None) -> None:
         self.column = column
 

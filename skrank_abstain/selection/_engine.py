@@ -192,7 +192,6 @@ class RiskEngine(ABC):
 
     highest: float
     loss: FloatArray
-    _last: tuple[Any, Any] = (None, None)
 
     def below(self, risk: float, margin_of: float | None = None) -> Any:
         """Return the region of the pairs whose risk is at most ``risk``.
@@ -387,10 +386,7 @@ class RiskEngine(ABC):
                 np.concatenate([part.tie for part in parts]),
                 self.loss,
             )
-        # Large tables are made for some queries at a time, of the same regions.
-        if self._last[0] is not regions:
-            self._last = regions, self._classes(regions)
-        classes: Classes = self._last[1]
+        classes = self._classes(regions)
         if not outcomes:
             counts = np.zeros((1, classes.tie.size, 4))
             counts[0, :, 0] = self._mass(classes, scores)

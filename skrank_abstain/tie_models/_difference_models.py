@@ -94,14 +94,9 @@ class RaoKupper(_Cumulative):
         # One exponential for all three. The tie is a product, which does not cancel.
         theta = np.exp(min(m, _LARGEST_MARGIN))
         small = np.exp(-x)
-        low, high = theta + small, theta * small
-        high += 1
-        out = np.empty((x.shape[0], 3))
-        np.divide(small, low, out=out[:, 0])
-        np.divide(1, high, out=out[:, 2])
-        np.multiply(out[:, 0], out[:, 2], out=out[:, 1])
-        out[:, 1] *= -np.expm1(-2 * m) * theta * theta
-        return out
+        lose, win = small / (theta + small), 1 / (theta * small + 1)
+        tie = lose * win * (-np.expm1(-2 * m) * theta * theta)
+        return np.stack([lose, tie, win], axis=1)
 
     def log_cdf(self, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         return log_expit(u), expit(-u), -expit(u) * expit(-u)
