@@ -43,7 +43,7 @@ def files_after_scoring(ranker, data):
 @pytest.mark.parametrize(
     ("ranker", "most"),
     [
-        (BALToR(FirstColumn(), random_state=0), 12),
+        (BALToR(FirstColumn(), random_state=0), 13),
         (RiskControlledRanker(FirstColumn(), max_risk=0.45, random_state=0), 14),
     ],
     ids=["budget", "certified"],

@@ -365,11 +365,10 @@ def check_item_id(item_id: Any, queries: Queries, X: Any = None) -> NDArray[Any]
     """
     named: Any = item_id
     if item_id is None:
-        named = X.index if hasattr(X, "iloc") else ()
-        n = queries.n_items
-        if len(named) != n or named.nlevels > 1 or named.hasnans:
+        if not hasattr(X, "iloc") or X.index.nlevels > 1 or X.index.hasnans:
             return None
-        if np.array_equal(named, np.arange(n)):
+        named = X.index
+        if np.array_equal(named, np.arange(len(named))):
             return None
     if isinstance(named, str | bytes) or not isinstance(named, Iterable):
         raise ValueError(f"item_id must have one value per row, got {item_id!r}.")

@@ -108,7 +108,8 @@ def test_comparisons_too():
 
 def test_labels_of_samples_too():
     linear = LinearMultilabelRanker().fit(X, LABELS)
-    selective = SelectiveMultilabelRanker(linear, random_state=0).fit(X, LABELS)
+    selective = SelectiveMultilabelRanker(clone(linear), random_state=0)
+    selective.fit(X, LABELS)
     online = OnlineMultilabelRanker([("as they stand", [1, 2, 3])]).fit(X, LABELS)
     for method in (
         clone(linear).fit,

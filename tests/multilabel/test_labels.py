@@ -71,7 +71,7 @@ def rankers():
         linear,
         ThresholdDecompositionRanker(LogisticRegression(max_iter=1000)),
         OnlineMultilabelRanker([("a", [1, 2, 3, 4, 5]), ("b", [5, 4, 3, 2, 1])]),
-        SelectiveMultilabelRanker(linear, random_state=0),
+        SelectiveMultilabelRanker(clone(linear), random_state=0),
     ]
 
 

@@ -195,6 +195,7 @@ def test_scores_of_classifiers_with_a_list_of_probabilities(data):
         label_scores(forest, X, 4)
 
 
+@pytest.mark.filterwarnings("ignore:All, or most, of 60 calibration samples")
 @pytest.mark.parametrize("fitted", [False, True])
 @pytest.mark.parametrize("value", [0, 1])
 @pytest.mark.parametrize(

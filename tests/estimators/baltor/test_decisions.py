@@ -282,6 +282,7 @@ def test_randomised_boundary_meets_the_coverage_exactly():
         assert deterministic.coverage_ > coverage + 0.01
 
 
+@pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted")
 def test_randomised_draws_are_seeded_and_about_right():
     scores = np.random.default_rng(0).normal(size=3000)
     scores[1500:] = scores[:1500] + 1.0  # 1500 pairs whose difference is one
