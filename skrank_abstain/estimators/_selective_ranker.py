@@ -259,7 +259,7 @@ class PairDecider(_bases.ModelWrapper):
         *,
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
-        pairs: ArrayLike | None = None,
+        pairs: Any = None,
         groups: ArrayLike | None = None,
     ) -> selection.PairTotals:
         """Add up, query by query, what happens to labelled pairs.
@@ -267,7 +267,8 @@ class PairDecider(_bases.ModelWrapper):
         Parameters
         ----------
         X, y, qid, sample_weight, pairs
-            As in ``score``.
+            As in ``score``. ``pairs`` may be decisions about pairs of X, as by
+            ``accepting``, which are measured as they are.
         groups : array-like of shape (n_items,), default=None
             Group of each item, for ``totals.by_group``: of queries, such as sites, if
             it is the same for all items of a query; otherwise of items, such as sexes.
@@ -315,8 +316,13 @@ class PairDecider(_bases.ModelWrapper):
             if groups is None:
                 selection.warn_of_coin(found)
             return found
-        chosen = check_pairs(pairs, items.queries)
-        made = self._deciding(decision, items, None)(selection.decide_pairs, *chosen)
+        given = isinstance(pairs, PairDecisions)
+        both = np.stack([pairs.left, pairs.right], axis=1) if given else pairs
+        chosen = check_pairs(both, items.queries)
+        made: Any = pairs
+        if not given:
+            decide = self._deciding(decision, items, None)
+            made = decide(selection.decide_pairs, *chosen)
         return selection.PairTotals.of_decisions(
             made, items.y, items.queries, weight, self._loss
         )

@@ -298,7 +298,8 @@ class PairDecisions(Table):
         given = check_numbers(confidence, "confidence", len(self), unit="pair")
         if len(self) > _FEW:
             signed = given.min() < 0 < given.max() and (given * self.label >= 0).all()
-            if signed or np.array_equal(given, self.risk):
+            own: Any = self.risk
+            if signed or np.array_equal(given, own):
                 raise ValueError(
                     "confidence must be higher where a pair is surer, got the risk, or "
                     "a difference with its sign: pass -risk, or the absolute value."

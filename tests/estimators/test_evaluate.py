@@ -297,3 +297,21 @@ def test_scores_on_another_scale_are_noticed(data, change):
         warnings.simplefilter("error")
         graded.ranking(X, qid=qid)
         gaps.ranking(change(X), qid=qid)  # differences have no origin
+
+
+def test_decisions_by_another_confidence_are_measured_as_they_are(data):
+    X, y, qid = data
+    ranker = BALToR(FirstColumn(), random_state=0).fit(X, y, qid=qid)
+    new = make_ranking(n_queries=30, random_state=9)
+    pairs = ranker.predict_pairs(new.data, qid=new.qid)
+    gap = np.abs(new.data[pairs.left, 0] - new.data[pairs.right, 0])
+    mine = pairs.accepting(gap, np.median(gap))
+    totals = ranker.evaluate(new.data, new.target, qid=new.qid, pairs=mine)
+    truth = pair_labels(new.target, pairs.left, pairs.right)
+    counted = mine.accepted & (truth != 0)
+    wrong = np.mean((truth != pairs.label)[counted] - (pairs.label == 0)[counted] / 2)
+    assert totals.coverage == mine.coverage == pytest.approx(0.5, abs=0.01)
+    assert totals.discordance == pytest.approx(wrong)
+    own = ranker.evaluate(new.data, new.target, qid=new.qid)
+    same = ranker.evaluate(new.data, new.target, qid=new.qid, pairs=pairs)
+    assert same.discordance == pytest.approx(own.discordance)
