@@ -281,7 +281,7 @@ def _verdict(data: ReportData) -> Section:
         f"{decided - ties:.0f} by an order, {ties:.0f} by a tie; "
         f"{pairs - decided:.0f} are left to a person"
     )
-    return Section("Verdict", [" ".join(said), [counts]])
+    return Section("Verdict", [*said, [counts]])
 
 
 def _broken(data: ReportData) -> str:

@@ -214,7 +214,8 @@ def test_the_verdict_counts_decisions(labelled, n_pairs):
         expected=("are decided", 0.5, 0.5, 0.5),
         in_words=lambda what, _: f"so much {what}",
     )
-    said, [counts] = _verdict(data).blocks
+    *said, [counts] = _verdict(data).blocks
+    said = " ".join(said)
     share = "50.0 %" if n_pairs else "an undefined share"
     n = f"{n_pairs:.0f}"
     assert counts == (

@@ -32,7 +32,8 @@ def ranker():
 
 
 def part(page, title):
-    return page.split(f"## {title}\n\n")[1].split("\n\n## ")[0]
+    found = page.split(f"## {title}\n\n")[1].split("\n\n## ")[0]
+    return found.replace("\n\n", " ")  # of paragraphs
 
 
 def drifted(noise):

@@ -39,7 +39,7 @@ def test_report(ranker, data):
     assert (
         f"promised for new queries from the source of the {ranker.n_queries_} "
         "certification queries, each query counting alike. Of all calibrations on such "
-        "draws of queries, at most 10 % end in a promise that fails. Observed in "
+        "draws of queries, at most 10 % end in a promise that fails.\n\nObserved in "
     ) in page
     assert (
         "- test: betting with max_risk = 0.36 and delta = 0.1, on "
