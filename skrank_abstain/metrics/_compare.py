@@ -202,10 +202,11 @@ default=None
     n_items = None if first.place is None else first.place.size
     codes, queries = encode_qid(first.qid, len(first), unit="pair")
     curves = []
-    for pairs, relevance, own in both:  # rankers of labels may have other orders
+    for each, (pairs, relevance, _) in zip((a, b), both, strict=True):
+        # Rankers of labels may have other orders of y.
         values = check_relevance(relevance, n_items)
         truth = pair_labels(values, pairs.left, pairs.right)
-        if own is None:  # no ranker, whose evaluate has warned
+        if each is pairs:  # no ranker, whose evaluate has warned
             every = group_queries(None, values.size)
             warn_of_coin(PairTotals.of_decisions(pairs, values, every, None, costs))
         curves.append(_curve(pairs, truth, costs, codes, share))

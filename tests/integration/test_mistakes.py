@@ -30,6 +30,7 @@ from skrank_abstain.monitor import Monitor
 from skrank_abstain.partitions import calibrate, evaluate
 from skrank_abstain.queries import TopSetRanker
 from skrank_abstain.review import read_answers
+from skrank_abstain.theory import auc_test_set_bound
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 KNOWN, NEW = (make_ranking(n, random_state=k) for k, n in enumerate((60, 20)))
@@ -68,6 +69,11 @@ def booster_on_sparse_rows():
 
 def text(values, name="t"):
     return FRAME.assign(**{name: values})
+
+
+def signed_gap(pairs):
+    score = NEW.data @ FITTED.estimator_.coef_
+    return pairs.accepting(score[pairs.left] - score[pairs.right], 0.0)
 
 
 def empty(folder):
@@ -322,9 +328,23 @@ MISTAKES = {
         lambda _: compare(*decided_twice(), NEW.data, NEW.target[::-1],
                           loss="misranking"), "warning",
         "in the wrong order"),
+    "a difference with its sign as the confidence": (
+        lambda _: signed_gap(FITTED.predict_pairs(NEW.data, qid=NEW.qid)), "error",
+        "or the absolute value"),
     "`accepting` without a threshold": (
         lambda _: FITTED.predict_pairs(NEW.data, qid=NEW.qid).accepting(
             np.zeros(1), None), "error", "threshold must be a real number"),
+    "the rows of a frame as a mask of the list": (
+        lambda _: fit(FRAME).ranking(FRAME[:5]).take(FRAME[:5].f0 > 0), "error",
+        "index must have the order of the ranking"),
+    "two sites with the same days, one table below the other": (
+        lambda _: fit(np.vstack([X, X + 1]), np.r_[Y, Y], np.r_[QID, QID]), "warning",
+        "60 qids come again in the same order"),
+    "1 is the best grade, and some are missing as 9": (
+        lambda _: fit(y=5 - np.where(Y == 0, 9, 5 - Y)), "warning",
+        "items of grade -4, unlike the other"),
+    "a confidence as the `delta` of an AUC bound": (
+        lambda _: auc_test_set_bound(50, 50, delta=0.95), "warning", "pass delta=0.05"),
     # ---- people
     "the same side in all answers to a page": (
         one_side, "warning", "tasks answered left each of 12 times"),
