@@ -593,7 +593,7 @@ class DistanceAbstainer(PairDecider):
         self._region = self.gamma_ * self.radius_
         self.loss_curve_: AbstentionCurve = self._curve.at_cost(cost)
         self.coverage_ = self._curve.coverage(self.gamma_)
-        self.id_ = identify(self._id_of_fit, self._region)
+        self._id = identify(self._id_of_fit, self._region)
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False

@@ -61,7 +61,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     #: Folds whose models gave the scores that were calibrated.
     n_folds_: int = 0
     #: Digits that identify what was fitted; rankers of older files have none.
-    id_: str | None = None
+    _id: str | None = None
     _id_of_fit: str = ""
     _model_state: Mapping[str, Any] = MappingProxyType({})
     qid_col: str | int | None
@@ -157,9 +157,10 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         known, now = self._model_state, {"": model} | _fitted_state(model)
         return any(now.get(name) is not value for name, value in known.items())
 
-    def _id_now(self) -> str | None:
-        """Return the name for decisions: no fit left a model that changed since."""
-        return f"{self.id_}, model changed since" if self._changed() else self.id_
+    @property
+    def id_(self) -> str | None:
+        """What was fitted, in 16 letters; and that the model changed since, if so."""
+        return f"{self._id}, model changed since" if self._changed() else self._id
 
     def _warn_if_changed(self) -> None:
         if self._changed():
@@ -397,7 +398,7 @@ class RuleThreshold(ModelWrapper):
         self.threshold_: float = self._region.risk
         # An expectation: pairs on a randomised boundary count with their probability.
         self.coverage_: float = self._calibration.coverage(self._region)
-        self.id_ = identify(self._id_of_fit, self._region, self._fitted_rule)
+        self._id = identify(self._id_of_fit, self._region, self._fitted_rule)
 
     def _keys_of_draws(self, hash_of: Callable[[Any], Any], X: Any) -> Any:
         """Return hashes of the rows where pairs are drawn by them, or None."""

@@ -142,7 +142,7 @@ class PairDecider(_bases.ModelWrapper):
 
         def decide(choose: Callable[..., PairDecisions], *which: Any) -> PairDecisions:
             made = choose(decision, self._region, items, *which)
-            made = replace(made, place=place, id_=self._id_now(), _loss=self._loss)
+            made = replace(made, place=place, id_=self.id_, _loss=self._loss)
             if items.novel is not None:
                 made = made.leaving_out(items.novel)
             if names is None:
@@ -851,7 +851,7 @@ feature_names_in_
             item_id=names,
             index=X.index if hasattr(X, "iloc") else index,
             replaced="" if known.is_graded else type(known.model).__name__,
-            id_=self._id_now(),
+            id_=self.id_,
         )
 
     @hearing()

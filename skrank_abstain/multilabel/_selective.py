@@ -370,7 +370,7 @@ default="misranking"
         self.selective_ranker_ = ranker
         self.threshold_ = ranker.threshold_
         self.coverage_ = ranker.coverage_
-        ranker.id_ = self.id_ = identify(self.estimator_, ranker.id_)
+        ranker._id = self._id = identify(self.estimator_, ranker._id)
 
     def at_coverage(self, coverage: float) -> Self:
         """Return a fitted copy with the threshold of another coverage.

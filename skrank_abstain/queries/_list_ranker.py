@@ -253,7 +253,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         """Set the threshold and note its parameters: later ones have no effect."""
         self._set_threshold()
         self._parameters = {name: getattr(self, name) for name in self._own}
-        self.id_ = identify(self._id_of_fit, self._parameters, self.threshold_)
+        self._id = identify(self._id_of_fit, self._parameters, self.threshold_)
         return self
 
     def _end_fit(self) -> Self:

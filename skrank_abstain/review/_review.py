@@ -327,11 +327,13 @@ class Review:
         ----------
         n : int
             Number of questions, at most.
-        objective : {"top", "top@k", "pairs"} or QuestionObjective, default="top"
+        objective : {"top", "top@k", "pairs", "deferred"} or QuestionObjective, \
+default="top"
             Raise the expected DCG of the first ten of the ranking, or of the first k,
             as in ``"top@3"``: what people see of a list is its top. "pairs" lowers the
             expected loss, summed over all pairs: places 13 and 14 then count as much as
-            1 and 2. Or an objective of your own.
+            1 and 2. "deferred" takes the pairs that are not decided and no others,
+            riskiest first, without ``per_query``. Or an objective of your own.
         per_query : int, "equal" or None, default=None
             Limit for each query; or all queries have their turn before one has another.
             None: "equal" for ``objective="top"``, no limit for ``"pairs"``.
@@ -359,6 +361,10 @@ class Review:
         query of 120 items.
         """
         check_positive_int(n, "n", minimum=0)
+        if objective == "deferred" and per_query is None:
+            left_open = self.decisions.deferred(n)
+            value: Any = left_open.risk
+            return Questions(**vars(left_open), value=value, index=self.index)
         objective = check_objective(objective)
         if per_query is None and objective.equal_shares:
             per_query = "equal"

@@ -152,9 +152,10 @@ def test_decisions_say_that_the_model_was_fitted_again(made, when):
     ranker = fit(BALToR(made, random_state=0))
     if when == "loaded":
         ranker = pickle.loads(pickle.dumps(ranker))
-    assert ranker.predict_pairs(NEW.data, qid=NEW.qid).id_ == ranker.id_
+    audited = ranker.id_
+    assert ranker.predict_pairs(NEW.data, qid=NEW.qid).id_ == audited
     ranker.estimator_.fit(KNOWN.data, KNOWN.target % 2)
     ranker = pickle.loads(pickle.dumps(ranker))
     with pytest.warns(UserWarning, match="was fitted or set after the calibration"):
         found = ranker.predict_pairs(NEW.data, qid=NEW.qid)
-    assert found.id_ == f"{ranker.id_}, model changed since"
+    assert found.id_ == ranker.id_ == f"{audited}, model changed since"

@@ -9,6 +9,7 @@ from doubles import FirstColumn
 from review.enumerated import enumerate_posterior
 from review.simulated import DATA, INPUT, NEW, RANKER, X, fit, loop, right, say
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
@@ -916,3 +917,25 @@ def test_a_pair_is_explained_by_what_people_said():
     assert told.startswith("bed 0 and bed 1': ")
     by_row = RANKER.review(**INPUT, answers=answers_of((13, "same", 15)))
     assert by_row.explain(15, 13).startswith("row 13 and row 15: Decided: equal (answ")
+
+
+def test_exactly_the_open_pairs_can_be_asked():
+    known, new = (make_ranking(n, random_state=n) for n in (60, 3))
+    ranker = BALToR(Ridge(), coverage=0.7, random_state=0)
+    ranker.fit(known.data, known.target, qid=known.qid)
+    review = ranker.review(new.data, qid=new.qid)
+    deferred = ranker.predict_pairs(new.data, qid=new.qid).deferred()
+    asked = review.ask(10**6, objective="deferred")
+    pairs = {(pair.left, pair.right) for pair in deferred}
+    assert {(pair.left, pair.right) for pair in asked} == pairs
+    assert (np.diff(asked.value) <= 0).all()
+    assert len(review.ask(5, objective="deferred")) == 5
+    with pytest.raises(ValueError, match="objective must be one of"):
+        review.ask(5, objective="deferred", per_query=1)
+    answers = [
+        {"qid": pair.qid, "left": pair.left, "right": pair.right, "label": "left"}
+        for pair in asked.take([0])
+    ]
+    again = ranker.review(new.data, qid=new.qid, answers=answers)
+    left = {(q.left, q.right) for q in again.ask(10**6, objective="deferred")}
+    assert (asked.left[0], asked.right[0]) not in left
