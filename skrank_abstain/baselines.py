@@ -66,8 +66,6 @@ class ConfidenceThreshold(BaseEstimator):
     (0.4, array([False,  True]))
     """
 
-    threshold_: float
-
     def __init__(
         self, coverage: float = 0.8, *, quantile: str = "inverted_cdf"
     ) -> None:

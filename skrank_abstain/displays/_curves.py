@@ -105,7 +105,6 @@ class RiskCoverageDisplay(_display.Display):
     band: FloatArray | None = None
     mistake_cost: float | None = 1.0
     loss: str = ""
-    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -420,7 +419,6 @@ class ReviewCurveDisplay(_display.Display):
     value: FloatArray
     expected: FloatArray | None = None
     metric: str = "accuracy"
-    name: str | None = None
 
     @classmethod
     def from_estimator(

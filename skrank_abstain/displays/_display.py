@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -149,6 +149,7 @@ def _colours(ax: Axes) -> list[str]:
     return [to_hex(line.get_color()).upper() for line in ax.lines]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Display(Table):
     """A picture and its numbers, as a dataclass.
 
@@ -162,12 +163,12 @@ class Display(Table):
     legend_columns: ClassVar[int] = 1
 
     #: Names of what stands along the first axis of an array: one curve for each.
-    outcomes: tuple[str, ...] = ()
+    outcomes: ClassVar[tuple[str, ...]] = ()
 
     #: Names of the two columns of an array, such as the ends of an interval.
     ends: ClassVar[tuple[str, str]] = ("low", "high")
 
-    name: str | None
+    name: str | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -192,9 +193,8 @@ class Display(Table):
 
         An array with rows of its own stays an attribute alone; so does a band.
         """
-        this: Any = self  # each display is a dataclass
         columns: dict[str, NDArray[Any]] = {}
-        for name in (field.name for field in fields(this) if field.name != "band"):
+        for name in (field.name for field in fields(self) if field.name != "band"):
             values = getattr(self, name)
             if isinstance(values, Table):
                 columns |= values._columns()

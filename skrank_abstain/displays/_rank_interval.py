@@ -84,7 +84,6 @@ class RankIntervalDisplay(_display.Display):
     relevance: FloatArray | None = None
     item_id: NDArray[Any] | None = None
     confidence: float | None = None
-    name: str | None = None
 
     @classmethod
     def from_estimator(

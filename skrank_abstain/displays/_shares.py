@@ -83,7 +83,6 @@ class CoverageDisplay(_display.Display):
     target: FloatArray
     coverage: FloatArray
     interval: FloatArray | None = None
-    name: str | None = None
     by_group: dict[Any, CoverageDisplay] | None = None
 
     @classmethod
@@ -278,7 +277,6 @@ class ClassFractionDisplay(_display.Display):
 
     coverage: FloatArray
     fraction: FloatArray
-    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -462,7 +460,6 @@ class PairReliabilityDisplay(_display.Display):
     gap: FloatArray
     n_pairs: IntArray
     interval: FloatArray | None = None
-    name: str | None = None
 
     @classmethod
     def from_estimator(

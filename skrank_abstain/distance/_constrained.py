@@ -519,10 +519,6 @@ class ConstrainedRanker(Saved, BaseEstimator, ABC):
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
-    norm: float
-    batch_size: Any
-    random_state: Any
-
     @abstractmethod
     def _train(self, batches: PairBatches, norm: float) -> list[float]:
         """Set the weights, and return the mean surrogate of each step."""

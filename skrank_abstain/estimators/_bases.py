@@ -54,8 +54,6 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
-    estimator: Any
-    prefit: Any
     calibration_size: float | None
     cv: Any = None
     #: Folds whose models gave the scores that were calibrated.
@@ -302,18 +300,10 @@ class RuleThreshold(ModelWrapper):
     """
 
     _loss: FloatArray
-    _calibration: selection.Calibration
-    _region: selection.Region
-    _fitted_rule: Any  # a Rule; a dataclass
-    _fitted_with_qid: bool
     #: A detector of novel items, of the rankers that take one.
     _novelty: NoveltyTest | None = None
-    #: What the choice of the threshold warned of.
-    _doubts: list[str]
     #: Identifies loss and tie_model; rankers of older files have none.
     _given_in_fit: str = ""
-    random_state: Any
-    verbose: int
     #: Whether a tie is among the answers.
     _answers_ties = True
 
@@ -387,6 +377,7 @@ class RuleThreshold(ModelWrapper):
         )
 
     def _set_threshold(self, rule: selection.Rule) -> None:
+        # What the choice of the threshold warns of.
         with hearing() as self._doubts:
             self._region = self._calibration.select(rule)
             rule.warn_of_promise(self._calibration, self._region)

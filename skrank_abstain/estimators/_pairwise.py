@@ -146,7 +146,6 @@ calibration_totals_, prefit_, n_folds_, n_features_in_, feature_names_in_
     __metadata_request__fit = {"qid": True, "groups": False}  # noqa: RUF012
 
     tie_model_: tie_models.DifferenceModel
-    _classes: _pair_rows.PairClasses
     #: What each class of a judge says for the left item; None for a ranker of items.
     _verdicts: FloatArray | None
 

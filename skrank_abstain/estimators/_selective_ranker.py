@@ -55,7 +55,6 @@ class PairDecider(_bases.ModelWrapper):
     __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
 
-    _region: Any  # each engine has a type of its own
     _loss: FloatArray = check_loss("misranking")
 
     # scikit-learn's scorers ask for both.

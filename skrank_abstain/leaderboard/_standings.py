@@ -202,7 +202,6 @@ class LeaderboardDisplay(Display):
     """
 
     standings: Standings
-    name: str | None = None
 
     @classmethod
     def from_estimator(

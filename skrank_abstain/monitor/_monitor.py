@@ -719,7 +719,6 @@ class MonitorDisplay(Display):
     evidence: FloatArray
     alarm: float
     message: str = ""
-    name: str | None = None
 
     @classmethod
     def from_monitor(

@@ -74,7 +74,6 @@ class TopSetDisplay(Display):
     fixed_coverage: FloatArray
     point: tuple[float, float]
     k: int = 1
-    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -205,7 +204,6 @@ class QueryRiskDisplay(Display):
     selective_risk: FloatArray
     aurc: float
     metric: str = "metric"
-    name: str | None = None
 
     @classmethod
     def from_estimator(

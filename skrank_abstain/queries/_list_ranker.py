@@ -92,10 +92,6 @@ class ListRanker(ModelWrapper, Generic[Results]):
 
     #: Names of the parameters that a report compares with those of fit.
     _own: tuple[str, ...] = ()
-
-    tie_model: Any
-    tie_model_: GradedRelevance
-    verbose: int
     threshold_: float
 
     # What the wrapped model requests, if it does, can pass through a Pipeline.

@@ -94,7 +94,6 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
     (3,)
     """
 
-    ranker_: Any
     grades_: Any
 
     # Defaults, so that metadata routing works without a call of set_fit_request.

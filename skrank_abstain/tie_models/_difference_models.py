@@ -345,8 +345,6 @@ def _with_half_pairs(pairs: GapOutcomes) -> GapOutcomes:
 class _ParametricModel(DifferenceModel):
     """A link whose scale and tie parameter are counted or fitted."""
 
-    calibration: str
-
     def fit_outcomes(self, outcomes: GapOutcomes) -> None:
         check_choice(self.calibration, "calibration", ("ml", "counts"))
         link = self._link()
