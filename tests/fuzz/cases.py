@@ -166,7 +166,8 @@ def flat(found):
     every = {}
     for name, value in found.items():
         if is_dataclass(value):
-            parts = {f.name: getattr(value, f.name) for f in fields(value)}
+            names = [f.name for f in fields(value) if not f.name.startswith("_")]
+            parts = {name: getattr(value, name) for name in names}
             parts |= parts.pop("metrics", {})
             kept = {k: v for k, v in parts.items() if v is not None and k != "id_"}
             every |= {f"{name}.{part}": v for part, v in kept.items()}

@@ -317,7 +317,7 @@ def test_report(data, ranker):
         {line for line in text.split("\n") if not line.startswith("- date: ")}
         for text in (page, inner)
     )
-    assert [len(inner - outer), len(outer - inner)] == [10, 7]
+    assert [len(inner - outer), len(outer - inner)] == [11, 8]
     assert f"{ranker.evaluate(X, y).coverage:.4f}" in page
     fitted = SelectiveMultilabelRanker(ranker.estimator_).fit(X, y)
     line = "- ranker: ThresholdDecompositionRanker, used as it was given"
