@@ -482,8 +482,8 @@ class Monitor:
             taken = take_answers(answers, queries, name[:, 1], labels, audits=True)
         except ValueError as error:
             rows = "An answer has qid, left, right (names if there are any) and label."
-            known = f"Audits ask about {listed(asked)}."
-            raise ValueError(f"{error} {rows} {known}") from None
+            about = f"Audits ask about {listed(asked)}."
+            raise ValueError(f"{error} {rows} {about}") from None
         sides = queries.offsets[taken.query] + np.stack([taken.left, taken.right])
         left, right = name[queries.order[sides]]
         largest, judged, repeated = self.peaks[1], self.judged, 0
