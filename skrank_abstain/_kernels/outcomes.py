@@ -43,7 +43,7 @@ def sort_within_queries(
     Notes
     -----
     NumPy's stable sort, O(n log n). Small queries are sorted by counting, for each
-    score, the smaller ones: three times as fast.
+    score, the smaller ones, which is faster.
     """
     ascending = np.empty(order.shape[0], dtype=np.float64)
     rows = np.empty(order.shape[0], dtype=np.int64)

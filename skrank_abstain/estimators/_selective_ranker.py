@@ -315,13 +315,12 @@ class PairDecider(_bases.ModelWrapper):
             if groups is None:
                 selection.warn_of_coin(found)
             return found
-        given = isinstance(pairs, PairDecisions)
-        both = np.stack([pairs.left, pairs.right], axis=1) if given else pairs
-        chosen = check_pairs(both, items.queries)
         made: Any = pairs
-        if not given:
+        if isinstance(pairs, PairDecisions):
+            check_pairs(np.stack([pairs.left, pairs.right], axis=1), items.queries)
+        else:
             decide = self._deciding(decision, items, None)
-            made = decide(selection.decide_pairs, *chosen)
+            made = decide(selection.decide_pairs, *check_pairs(pairs, items.queries))
         return selection.PairTotals.of_decisions(
             made, items.y, items.queries, weight, self._loss
         )
@@ -788,11 +787,11 @@ feature_names_in_
             All answers so far. ``qid``, ``left`` and ``right`` name the items as
             ``item_id`` does, compared as texts. ``label`` says what is preferred: left,
             same or right, or other words that `PairwiseRankerClassifier` knows, or
-            which item. ``reviewer`` and
-            ``time`` (numbers, or dates with the year first) are optional: of several
-            answers by one reviewer about a pair the last counts, if each has a time,
-            and all of them otherwise. So are ``probability``
-            (1/3 to 1, that the label is right) and the ``pair_id`` of a file of tasks,
+            which item. ``reviewer`` and ``time`` (numbers, or dates with the year
+            first) are optional: of several answers by one reviewer about a pair the
+            last counts, if each has a time, and all of them otherwise. So are
+            ``probability`` (1/3 to 1, that the label is right) and the ``pair_id`` of a
+            file of tasks,
             which finds items whose names a spreadsheet changed. Answers about queries,
             or items by name, that are not in X are set aside, with a warning that
             counts them.

@@ -298,8 +298,7 @@ class PairDecisions(Table):
         given = check_numbers(confidence, "confidence", len(self), unit="pair")
         if len(self) > _FEW:
             signed = given.min() < 0 < given.max() and (given * self.label >= 0).all()
-            own: Any = self.risk
-            if signed or np.array_equal(given, own):
+            if signed or np.array_equal(given, np.asarray(self.risk)):
                 raise ValueError(
                     "confidence must be higher where a pair is surer, got the risk, or "
                     "a difference with its sign: pass -risk, or the absolute value."
@@ -532,7 +531,8 @@ class Ranking(Table):
         order of the ranking; a Series shows by its index that it has another one, which
         is a ValueError.
         """
-        if hasattr(index, "iloc") and not np.array_equal(index.index, self._rows):
+        series = hasattr(index, "iloc") and index.dtype == bool
+        if series and not index.index.equals(self.to_frame().index):
             raise ValueError(
                 "index must have the order of the ranking, got a Series with another "
                 "index than to_frame(): pass series.loc[ranking.to_frame().index]."

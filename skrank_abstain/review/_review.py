@@ -361,7 +361,11 @@ default="top"
         query of 120 items.
         """
         check_positive_int(n, "n", minimum=0)
-        if objective == "deferred" and per_query is None:
+        if objective == "deferred":
+            if per_query is not None:
+                raise ValueError(
+                    f"per_query must be None, got {per_query}: it asks all."
+                )
             left_open = self.decisions.deferred(n)
             value: Any = left_open.risk
             return Questions(**vars(left_open), value=value, index=self.index)

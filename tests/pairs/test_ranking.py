@@ -133,3 +133,10 @@ def test_rows_of_an_array_have_their_positions():
     ranker = ranker.fit(PAST.data, PAST.target, qid=PAST.qid)
     ranking = ranker.ranking(PAST.data[:4], item_id=[*"abcd"])
     assert [*ranking.to_frame().index] == [*map("abcd".index, ranking.item_id)]
+
+
+def test_a_mask_from_the_frame_of_a_ranking_is_in_its_order():
+    some = ranking()  # of no X
+    frame = some.to_frame()
+    assert some.take(frame["worst"] <= 1).item_id.tolist() == ["Ann"]
+    assert some.take(pd.Series([2, 0])).item_id.tolist() == ["Cy", "Ann"]

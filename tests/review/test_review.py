@@ -930,7 +930,7 @@ def test_exactly_the_open_pairs_can_be_asked():
     assert {(pair.left, pair.right) for pair in asked} == pairs
     assert (np.diff(asked.value) <= 0).all()
     assert len(review.ask(5, objective="deferred")) == 5
-    with pytest.raises(ValueError, match="objective must be one of"):
+    with pytest.raises(ValueError, match="per_query must be None, got 1"):
         review.ask(5, objective="deferred", per_query=1)
     answers = [
         {"qid": pair.qid, "left": pair.left, "right": pair.right, "label": "left"}
