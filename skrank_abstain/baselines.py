@@ -128,8 +128,7 @@ class ConfidenceThreshold(BaseEstimator):
         check_is_fitted(self, "threshold_")
         values = check_numbers(confidence, "confidence", unit="pair")
         # Equal pairs may differ in the last digit and must be decided alike.
-        least = self.threshold_ - 1e-12 * abs(self.threshold_)
-        return np.asarray(values >= least)
+        return np.asarray(values >= self.threshold_ - 1e-12 * abs(self.threshold_))
 
 
 def entropy(proba: ArrayLike) -> FloatArray:

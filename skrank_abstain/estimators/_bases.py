@@ -344,8 +344,7 @@ class RuleThreshold(ModelWrapper):
             )
             reached = self.coverage_
             if getattr(self, "n_features_in_", 0) == 1:  # equal scores, equal rows
-                all_on_it = calibration.at_coverage(rule.coverage)
-                reached = calibration.coverage(all_on_it)
+                reached = calibration.coverage(calibration.at_coverage(rule.coverage))
             warn_of_excess("pairs", reached, rule.coverage, self.n_pairs_, why)
         self._calibration.warn_of_coin(self._region)
         self._warn_of_few(rule)

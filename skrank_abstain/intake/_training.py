@@ -191,8 +191,7 @@ def train_and_score(
         _repeats.warn_of_repeats(repeats)
         if trained.prefit:
             known = hashes if repeats.comparable else None
-            data = rows.X, rows.y, queries
-            _repeats.warn_of_trained(trained.model, data, known)
+            _repeats.warn_of_trained(trained.model, (rows.X, rows.y, queries), known)
     in_group = None if codes is None else codes[chosen]
     group = kinds.code[queries.codes[chosen[left.queries.first_rows]]]
     return CalibrationData.of(

@@ -135,8 +135,7 @@ def _coverage_at(max_risk: float, ranker: Any, X: Any, y: Any, qid: Any) -> floa
     if profile.risk.size == 0:
         return np.nan
     # The risk may rise and fall: take the last point that keeps the bound.
-    kept = profile.selective_risk <= max_risk
-    return float(profile.coverage[kept].max(initial=0.0))
+    return float(profile.coverage[profile.selective_risk <= max_risk].max(initial=0.0))
 
 
 def _utility(cost: float, ranker: Any, X: Any, y: Any, qid: Any) -> float:

@@ -157,8 +157,7 @@ class BinEngine(_engine.RiskEngine):
         here = scores.ascending
         weight = None if weight is None else weight[here.rows]
         data = here.value, self._model.edges_, here.grades, weight, here.offsets
-        table = group, n_groups, self._tolerance
-        return weigh_groups(*data, *table, by_query=by_query)
+        return weigh_groups(*data, group, n_groups, self._tolerance, by_query=by_query)
 
     def _nearness(self) -> FloatArray:
         """Return an order of the pairs of bins of equal risk, the surest first.
