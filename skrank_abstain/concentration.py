@@ -130,6 +130,22 @@ def ratio_interval(
     return (low, high) if part.ndim > 1 else (float(low), float(high))
 
 
+def widened(
+    share: float, low: float, high: float, n: int, confidence: float
+) -> tuple[float, float]:
+    """Return an interval of a share, held in [0, 1], around the share.
+
+    Where n alike observations show no spread at all, they may have missed a part
+    p = 1 - ((1 - confidence) / 2)^(1 / n) of others (Clopper and Pearson 1934): it
+    then reaches from (1 - p) share to share + p (1 - share).
+    """
+    if high - low < 1e-12:
+        missed = 1 - ((1 - confidence) / 2) ** (1 / n)
+        low, high = (1 - missed) * share, share + missed * (1 - share)
+    # Percentiles of few resamples need not enclose the share.
+    return float(np.clip(low, 0.0, share)), float(np.clip(high, share, 1.0))
+
+
 def paired_ratio_test(
     a: Any,
     b: Any,

@@ -41,7 +41,12 @@ from skrank_abstain._validation import (
     check_scores,
     shown,
 )
-from skrank_abstain.concentration import check_chance, cluster_bootstrap, ratio_interval
+from skrank_abstain.concentration import (
+    check_chance,
+    cluster_bootstrap,
+    ratio_interval,
+    widened,
+)
 from skrank_abstain.metrics import Estimate
 from skrank_abstain.pairs import Scores, count_outcomes, group_queries
 
@@ -202,7 +207,8 @@ default="auto"
             confidence=confidence,
             random_state=random,
         )
-    return _result(float(won.sum() / pairs.sum()), low, high, won.size, alpha)
+    auc = float(won.sum() / pairs.sum())
+    return Estimate(auc, *widened(auc, low, high, won.size, confidence))
 
 
 def _item_interval(
@@ -238,17 +244,7 @@ def _item_interval(
             method="percentile",
             random_state=random,
         ).confidence_interval
-    return _result(auc, low, high, min(m, n), alpha)
-
-
-def _result(auc: float, low: float, high: float, n: int, alpha: float) -> Estimate:
-    """Return a result, widened where n observations show no spread at all."""
-    # p of the Notes, after Clopper and Pearson.
-    if high - low < 1e-12:
-        missed = 1 - (alpha / 2) ** (1 / n)
-        low, high = (1 - missed) * auc, auc + missed * (1 - auc)
-    # Percentiles of few resamples need not enclose the estimate.
-    return Estimate(auc, float(np.clip(low, 0.0, auc)), float(np.clip(high, auc, 1.0)))
+    return Estimate(auc, *widened(auc, low, high, min(m, n), 1 - alpha))
 
 
 def _delong(
@@ -263,7 +259,7 @@ def _delong(
         below = rank[group] - rankdata(scores[group])
         share = below / (positive.size - below.size)
         variance += float(share.var(ddof=1)) / below.size
-    # The ends have no logit; `_result` widens intervals of width 0.
+    # The ends have no logit; `widened` widens intervals of width 0.
     if not 0 < auc < 1 or variance == 0:
         return auc, auc
     half = float(ndtri(1 - alpha / 2)) * np.sqrt(variance) / (auc * (1 - auc))

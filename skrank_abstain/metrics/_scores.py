@@ -18,7 +18,12 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.concentration import check_chance, cluster_bootstrap, ratio_interval
+from skrank_abstain.concentration import (
+    check_chance,
+    cluster_bootstrap,
+    ratio_interval,
+    widened,
+)
 
 #: A number, or an `Estimate` with an interval. The value of an argument decides, which
 #: type checkers cannot know.
@@ -631,15 +636,18 @@ class Averaging:
     ) -> MetricValue:
         if self.interval is None:
             return float(value)
+        value, confidence = float(value), self.options["confidence"]
         if self.interval == "delta":
-            confidence = self.options["confidence"]
             # Symmetric about the ratio, which may be near a limit.
             low, high = ratio_interval(part, whole, confidence=confidence)
-            return Estimate(float(value), max(low, limits[0]), min(high, limits[1]))
-        ends = cluster_bootstrap(
-            lambda times: times @ part / (times @ whole), part.size, **self.options
-        )
-        return Estimate(float(value), *ends)
+            low, high = max(low, limits[0]), min(high, limits[1])
+        else:
+            low, high = cluster_bootstrap(
+                lambda times: times @ part / (times @ whole), part.size, **self.options
+            )
+        if limits == (0.0, 1.0):
+            low, high = widened(value, low, high, int((whole > 0).sum()), confidence)
+        return Estimate(value, low, high)
 
 
 def check_average(

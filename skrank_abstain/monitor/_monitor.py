@@ -447,7 +447,8 @@ class Monitor:
             As in ``review``: a table with the ``qid`` of the questions, the items and a
             ``label``, such as ``review.read_answers`` returns, and what its labels
             mean. One answer to a question, in any order and on any day; a query counts
-            when all its questions are answered, in the order of the rows.
+            when all its questions are answered, in the order of the rows: one that is
+            skipped keeps the others waiting.
 
         Returns
         -------
@@ -465,7 +466,7 @@ class Monitor:
         -----
         UserWarning
             If answers were judged before, or no audit asked for them: they change
-            nothing.
+            nothing. If some wait for the other answers of their query.
         """
         self._check(ranker)
         asked, bets = copy.deepcopy(self.asked), self.bets
@@ -512,6 +513,12 @@ class Monitor:
                 largest = max(largest, math.exp(min(bets.log_capital, 700.0)))
         if repeated:
             warn_user(f"{repeated} answers, already judged, are set aside.")
+        some = [q for q in asked if any("truth" in p for p in asked[q].values())]
+        if some:
+            warn_user(
+                f"Answers about queries {listed(some)} wait: a query counts when all "
+                "its questions are answered, and one that is skipped is not."
+            )
         peaks = self.peaks[0], largest
         # The answers belong to the last day.
         days = {**self.days, **dict.fromkeys([*self.days][-1:], peaks)}

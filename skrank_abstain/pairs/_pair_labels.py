@@ -21,7 +21,7 @@ _TIES = dict.fromkeys(("tie", "draw", "same", "equal"), 0)
 _SIDES = {"right": -1, "left": 1} | _TIES
 #: Label of a person who gives none.
 _SKIP = "skip"
-_AS_MAPPED = "{'links': 'left', 'rechts': 'right'}"
+_AS_MAPPED = "{'links': 'left', 'gleich': 'same', 'weiss nicht': 'skip'}"
 #: Words for right and for left preferred.
 _WORDS = (
     ("right", "left"),

@@ -272,7 +272,7 @@ def take_answers(
     -----
     UserWarning
         Of columns that are not read, equal answers without reviewers, which count once,
-        and answers from files that name no query.
+        and answers that name no query, from files or about a query that has a name.
 
     Raises
     ------
@@ -317,9 +317,12 @@ def take_answers(
             f"{about.size - row.size} answers that repeat another one count once: add "
             "a column reviewer if several people answered, qid if about several days."
         )
-    if "pair_id" in table and about.size and not {*table.get("qid", ())} - {"", None}:
+    # They may be yesterday's, unless there is no name for today.
+    named = item_id is not None and [as_text(q) for q in queries.values] != ["None"]
+    unnamed = about.size and all(map(is_blank, table.get("qid", ())))
+    if unnamed and ("pair_id" in table or named):
         warn_user(
-            "answers from files name no query: any answer about these names counts. If "
+            "answers name no query: any answer about these names counts. If "
             "names come back on other days, as those of beds do, ask and read with the "
             'day as query: review(X, qid="monday").'
         )

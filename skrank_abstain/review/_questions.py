@@ -305,8 +305,8 @@ class Questions(PairDecisions):
         odd = [n for n in above if n != "pair_id" and not n.startswith("prompt")]
         if missing or odd:
             raise ValueError(
-                "shown must have a column for each item that is asked about, got none "
-                f"for {missing}, and else pair_id and columns whose names begin with "
+                "shown must have a column for each item that is asked about (missing: "
+                f"{missing}), and else pair_id and columns whose names begin with "
                 f"prompt, which stand above both sides, got {listed(odd)}: rename them."
             )
         used = np.zeros(len(columns[pairs[0][0]]))

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import check_choice
-from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.concentration import ratio_interval, widened
 from skrank_abstain.pairs import PairDecisions, Queries, Table, pair_labels
 
 
@@ -274,13 +274,17 @@ class PairTotals(Table):
         Returns
         -------
         discordance, low, high : float
-            The ends are in [0, 1]; NaN with fewer than two queries.
+            The ends are in [0, 1]; NaN with fewer than two queries. Where n queries
+            have one share each, such as no wrong order, the other queries may have
+            missed 1 - ((1 - confidence) / 2)^(1 / n) of others, as in
+            ``theory.auc_confidence_interval``.
         """
         check_choice(weighting, "weighting", ("pairs", "queries"))
         columns = parts_of(self, "discordance", weighting)
         wrong, unlike = (column[~np.isnan(column)] for column in columns)
-        low, high = ratio_interval(wrong, unlike, confidence=confidence)
-        return _ratio(wrong, unlike), max(low, 0.0), min(high, 1.0)
+        ends = ratio_interval(wrong, unlike, confidence=confidence)
+        share, n = _ratio(wrong, unlike), int((unlike > 0).sum())
+        return share, *widened(share, *ends, n, confidence)
 
 
 def parts_of(

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.linear_model import Ridge
 
+from skrank_abstain import BALToR
 from skrank_abstain import concentration as room
 from skrank_abstain.concentration import (
     cluster_bootstrap,
@@ -13,6 +15,7 @@ from skrank_abstain.concentration import (
     ratio_difference,
     ratio_interval,
 )
+from skrank_abstain.datasets import make_ranking
 
 
 def bootstrapped(part, whole, **options):
@@ -352,3 +355,15 @@ def test_text_is_refused():
 def test_a_failure_probability_passed_as_confidence_warns():
     with pytest.warns(UserWarning, match=r"confidence=0\.05 .* pass confidence=0\.95"):
         ratio_interval([1, 2, 3], [4, 4, 4], confidence=0.05)
+
+
+@pytest.mark.parametrize("weighting", ["pairs", "queries"])
+def test_no_wrong_order_in_few_queries_leaves_room_for_some(weighting):
+    data = make_ranking(n_queries=90, random_state=0)
+    old, new = data.qid < 60, data.qid >= 60
+    ranker = BALToR(Ridge(), random_state=0)
+    ranker.fit(data.data[old], data.target[old], qid=data.qid[old])
+    agreed = np.argsort(np.argsort(ranker.predict(data.data[new])))
+    totals = ranker.evaluate(data.data[new], agreed, qid=data.qid[new])
+    found = totals.discordance_interval(weighting, confidence=0.9)
+    assert found == pytest.approx((0, 0, 1 - 0.05 ** (1 / 30)))

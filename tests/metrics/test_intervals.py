@@ -441,6 +441,15 @@ def test_pairs_as_if_they_were_independent_would_not_cover():
     assert by_pair < 0.75
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_no_error_in_few_queries_is_not_taken_for_none_at_all(method):
+    truth, qid = np.tile([1, -1, 0], 20), np.repeat(np.arange(20), 3)
+    found = selective_accuracy_score(
+        truth, truth, np.ones(60, dtype=bool), qid=qid, interval=method, random_state=0
+    )
+    assert found == pytest.approx((1, 0.025 ** (1 / 20), 1))
+
+
 def test_intervals_stay_where_values_can_be():
     # Two queries, all right in one of them: the t quantile of one degree is 12.7.
     qid, right = ["a", "a", "b", "b"], [True, True, True, False]

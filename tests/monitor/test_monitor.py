@@ -676,9 +676,17 @@ def test_a_query_counts_when_all_its_questions_are_answered():
     monitor, asked = Monitor.of(CERTIFIED).audit(CERTIFIED, X, qid=qid, day="d", n=1)
     answers = answered(asked, X, y, qid)
     assert len(answers) > 1
-    first = monitor.judge(CERTIFIED, answers[:1])
-    assert (first.bets.n, monitor.bets.n) == (0, 0)
-    with pytest.warns(UserWarning, match="1 answers, already judged, are set aside"):
+    skipped = [row | {"label": "skip"} for row in answers[1:]]
+    for said in (answers[:1], [*answers[:1], *skipped]):
+        with pytest.warns(
+            UserWarning, match=rf"about queries \['{asked.qid[0]}'\] wait"
+        ):
+            first = monitor.judge(CERTIFIED, said)
+        assert (first.bets.n, monitor.bets.n) == (0, 0)
+    with (
+        pytest.warns(UserWarning, match="about queries .* wait"),
+        pytest.warns(UserWarning, match="1 answers, already judged, are set aside"),
+    ):
         assert first.judge(CERTIFIED, answers[:1]).to_dict() == first.to_dict()
     turned = {"left": "right", "right": "same", "same": "left"}[answers[0]["label"]]
     with pytest.raises(ValueError, match="each once"):

@@ -132,6 +132,7 @@ def test_the_local_ranker_has_their_parameters(trained_there):
 
 
 @pytest.mark.filterwarnings("ignore:200 of 200 items of this report")
+@pytest.mark.filterwarnings("ignore:.* trained the model too")
 def test_a_selective_ranker_takes_them(trained_there):
     model, X, y = trained_there.model, trained_there.X, trained_there.y
     ranker = BALToR(model, coverage=0.5, random_state=0)
@@ -147,6 +148,7 @@ def test_a_selective_ranker_takes_them(trained_there):
     assert ranker.estimator_.n_estimators == 5
 
 
+@pytest.mark.filterwarnings("ignore:.* trained the model too")
 def test_a_saved_selective_ranker_needs_no_cluster(trained_there):
     X, y = trained_there.X, trained_there.y
     ranker = BALToR(trained_there.model, coverage=0.5)
