@@ -31,6 +31,7 @@ from scipy.stats import bootstrap, rankdata
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 
+from skrank_abstain import concentration
 from skrank_abstain._kernels import BoolArray, FloatArray
 from skrank_abstain._validation import (
     check_choice,
@@ -40,12 +41,6 @@ from skrank_abstain._validation import (
     check_relevance,
     check_scores,
     shown,
-)
-from skrank_abstain.concentration import (
-    check_chance,
-    cluster_bootstrap,
-    ratio_interval,
-    widened,
 )
 from skrank_abstain.metrics import Estimate
 from skrank_abstain.pairs import Scores, count_outcomes, group_queries
@@ -168,7 +163,7 @@ default="auto"
     >>> round(auc, 3), round(low, 3), round(high, 3)
     (0.719, 0.276, 0.945)
     """
-    alpha = 1 - check_chance(confidence, "confidence")
+    alpha = 1 - concentration.check_chance(confidence, "confidence")
     n_resamples = check_positive_int(n_resamples, "n_resamples", minimum=100)
     relevance = check_relevance(y)
     classes = np.unique(relevance)
@@ -198,9 +193,9 @@ default="auto"
         )
     won, pairs = won[mixed], pairs[mixed]
     if method == "cluster":
-        low, high = ratio_interval(won, pairs, confidence=confidence)
+        low, high = concentration.ratio_interval(won, pairs, confidence=confidence)
     else:
-        low, high = cluster_bootstrap(
+        low, high = concentration.cluster_bootstrap(
             lambda times: times @ won / (times @ pairs),
             won.size,
             n_resamples=n_resamples,
@@ -208,7 +203,7 @@ default="auto"
             random_state=random,
         )
     auc = float(won.sum() / pairs.sum())
-    return Estimate(auc, *widened(auc, low, high, won.size, confidence))
+    return Estimate(auc, *concentration.widened(auc, low, high, won.size, confidence))
 
 
 def _item_interval(
@@ -244,7 +239,7 @@ def _item_interval(
             method="percentile",
             random_state=random,
         ).confidence_interval
-    return Estimate(auc, *widened(auc, low, high, min(m, n), 1 - alpha))
+    return Estimate(auc, *concentration.widened(auc, low, high, min(m, n), 1 - alpha))
 
 
 def _delong(
@@ -330,7 +325,9 @@ def auc_test_set_bound(
     0.082
     """
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    log_term = math.log(2 / check_chance(delta, "delta", include_one=True))
+    log_term = math.log(
+        2 / concentration.check_chance(delta, "delta", include_one=True)
+    )
     log_term += math.log(check_positive_int(n_rankers, "n_rankers"))
     check_choice(method, "method", ("hoeffding", "mcdiarmid"))
     # Hoeffding averages over min(m, n) disjoint pairs; McDiarmid adds up the squares of
@@ -394,8 +391,7 @@ def count_rank_matrices(m: int, n: int) -> int:
         one, two, now = base[k - 1], base[k - 2], base[k]
         for i, others in enumerate(columns, start=2):
             now[i] += 2 * one[i - 1] + two[i - 1] + one[i - 2] + two[i - 2]
-            levels = now[i] + one[i] + now[i - 1] + one[i - 1]
-            total += levels * fillings * others
+            total += (now[i] + one[i] + now[i - 1] + one[i - 1]) * fillings * others
     return total
 
 
@@ -626,7 +622,9 @@ def auc_uniform_bound(
     0.501
     """
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    log_term = math.log(4 / check_chance(delta, "delta", include_one=True))
+    log_term = math.log(
+        4 / concentration.check_chance(delta, "delta", include_one=True)
+    )
     # Twice the items: the proof compares the sample with a second one of its size.
     # Logarithms throughout: r(2m, 2n) itself is beyond float64 for most samples.
     log_term += _log_coefficient(log_shatter, 2 * m, 2 * n)
@@ -702,7 +700,9 @@ def auc_uniform_bound_freund(
             "log_shatter must be a callable of the number of items, with which the "
             f"count grows, got {shown(log_shatter)}."
         )
-    log_term = math.log(12 / check_chance(delta, "delta", include_one=True))
+    log_term = math.log(
+        12 / concentration.check_chance(delta, "delta", include_one=True)
+    )
     return sum(
         2 * math.sqrt((_log_coefficient(log_shatter, 2 * k) + log_term) / k)
         for k in (m, n)

@@ -70,8 +70,7 @@ def ranks_of_orders(
     -----
     Warshall's algorithm, O(n^3 / 64) for a query of n items.
     """
-    n_columns = 2 if wanted is None else 3
-    bounds = np.empty((int(offsets[-1]), n_columns), dtype=np.int64)
+    bounds = np.empty((int(offsets[-1]), 2 if wanted is None else 3), dtype=np.int64)
     for query in range(offsets.size - 1):
         of_query = slice(orders[query], orders[query + 1])
         items = slice(offsets[query], offsets[query + 1])
@@ -103,8 +102,7 @@ def _close(winner: IntArray, loser: IntArray, n: int) -> BitArray:
     """Return bits (n, n_words) of the closure of the orders of one query."""
     reach = np.zeros((n, (n + 63) >> 6), dtype=np.uint64)
     for k in range(winner.shape[0]):
-        bit = np.uint64(1) << np.uint64(loser[k] & 63)
-        reach[winner[k], loser[k] >> 6] |= bit
+        reach[winner[k], loser[k] >> 6] |= np.uint64(1) << np.uint64(loser[k] & 63)
     for through in range(n):
         for i in range(n):
             if _has(reach, i, through):

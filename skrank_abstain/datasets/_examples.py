@@ -88,8 +88,7 @@ class _PairProbability:
 
 def _probability_greater(upper: FloatArray, lower: FloatArray) -> FloatArray:
     """Sum over grades k of P(upper = k) P(lower < k)."""
-    below = np.cumsum(lower, axis=1)[:, :-1]
-    return np.asarray((upper[:, 1:] * below).sum(axis=1))
+    return np.asarray((upper[:, 1:] * np.cumsum(lower, axis=1)[:, :-1]).sum(axis=1))
 
 
 def make_ranking(

@@ -117,8 +117,7 @@ def put_legend(ax: Axes, columns: int) -> None:
         columns += max(len(label) for _, label in entries) <= letters
     # Leave room for the tick labels and the label of the axis.
     size = float(ax.xaxis.label.get_fontsize()) / 72
-    lines = 1 + ax.get_xlabel().count("\n")
-    room = (2.9 + 1.3 * lines) * size
+    room = (4.2 + 1.3 * ax.get_xlabel().count("\n")) * size
     if ticks := ax.get_xticklabels():  # may be long rotated names
         ends = [tick.get_window_extent().height for tick in ticks]
         room += max(0.0, max(ends) / ax.figure.dpi - size)

@@ -221,8 +221,7 @@ def _compare(
 
 def _copies(hashes: BitArray, relevance: FloatArray, queries: Queries) -> BoolArray:
     """Return whether each query repeats an earlier one, shape (n_queries,)."""
-    grade = mix((relevance + 0.0).view(np.uint64))
-    of_row = mix(hashes + grade)[queries.order]
+    of_row = mix(hashes + mix((relevance + 0.0).view(np.uint64)))[queries.order]
     # A sum does not depend on the order of the rows.
     of_query = np.add.reduceat(of_row, queries.offsets[:-1])
     copies = np.ones(queries.n_queries, dtype=bool)

@@ -394,8 +394,7 @@ def mean_scores(scores: FloatArray) -> FloatArray:
     rest = (values - values.sum(axis=1, keepdims=True) / number) * seen
     normal = np.diag(seen.sum(axis=0)) - (seen / number).T @ seen
     theta = np.linalg.lstsq(normal, rest.sum(axis=0))[0]
-    level = (values - theta * seen).sum() / seen.sum()
-    return np.asarray(theta + level)
+    return np.asarray(theta + (values - theta * seen).sum() / seen.sum())
 
 
 @dataclass(frozen=True, eq=False)

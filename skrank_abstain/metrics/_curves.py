@@ -295,8 +295,7 @@ def generalised_area(count: FloatArray, total: FloatArray) -> float:
         return np.nan
     # Straight lines between blocks are the average over orders within a block. They
     # start at (0, 0): with nothing accepted the generalised risk is 0.
-    area = trapezoid(np.append(0, total), np.append(0, count))
-    return float(area / count[-1] ** 2)
+    return float(trapezoid(np.append(0, total), np.append(0, count)) / count[-1] ** 2)
 
 
 def _aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:

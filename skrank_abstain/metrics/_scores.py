@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skrank_abstain import concentration
 from skrank_abstain._kernels import BoolArray, FloatArray, IntArray
 from skrank_abstain._validation import (
     check_choice,
@@ -18,12 +19,6 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.concentration import (
-    check_chance,
-    cluster_bootstrap,
-    ratio_interval,
-    widened,
-)
 
 #: A number, or an `Estimate` with an interval. The value of an argument decides, which
 #: type checkers cannot know.
@@ -622,7 +617,7 @@ class Averaging:
         value = of_queries(np.ones(n_queries))
         if self.interval is None:
             return value
-        ends = cluster_bootstrap(
+        ends = concentration.cluster_bootstrap(
             lambda block: [*map(of_queries, block)], n_queries, **self.options
         )
         return Estimate(value, *ends)
@@ -639,14 +634,16 @@ class Averaging:
         value, confidence = float(value), self.options["confidence"]
         if self.interval == "delta":
             # Symmetric about the ratio, which may be near a limit.
-            low, high = ratio_interval(part, whole, confidence=confidence)
+            low, high = concentration.ratio_interval(part, whole, confidence=confidence)
             low, high = max(low, limits[0]), min(high, limits[1])
         else:
-            low, high = cluster_bootstrap(
+            low, high = concentration.cluster_bootstrap(
                 lambda times: times @ part / (times @ whole), part.size, **self.options
             )
         if limits == (0.0, 1.0):
-            low, high = widened(value, low, high, int((whole > 0).sum()), confidence)
+            low, high = concentration.widened(
+                value, low, high, int((whole > 0).sum()), confidence
+            )
         return Estimate(value, low, high)
 
 
@@ -666,7 +663,7 @@ def check_average(
     options = {"random_state": random_state}
     if interval is not None:
         check_choice(interval, "interval", ("delta", "bootstrap"))
-        options["confidence"] = check_chance(confidence, "confidence")
+        options["confidence"] = concentration.check_chance(confidence, "confidence")
     return Averaging(qid, average, interval, options)
 
 

@@ -513,8 +513,7 @@ class Monitor:
                 largest = max(largest, math.exp(min(bets.log_capital, 700.0)))
         if repeated:
             warn_user(f"{repeated} answers, already judged, are set aside.")
-        some = [q for q in asked if any("truth" in p for p in asked[q].values())]
-        if some:
+        if some := [q for q in asked if any("truth" in p for p in asked[q].values())]:
             warn_user(
                 f"Answers about queries {listed(some)} wait: a query counts when all "
                 "its questions are answered, and one that is skipped is not."

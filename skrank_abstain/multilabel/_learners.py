@@ -249,8 +249,7 @@ def threshold_relabelling_learner(
     label = _losses.check_between(label, "label", 0, n_labels - 1)
     j = _losses.check_between(j, "j", 1, n_labels)
     learner = learner or _losses.least_loss_learner("precision", j)
-    rows = _candidates(ranks, points, [j], learner)
-    members = in_top(ranks[rows], j)[:, :, label]
+    members = in_top(ranks[_candidates(ranks, points, [j], learner)], j)[:, :, label]
     return _best(members, (members[:, known] != truth).mean(axis=1))
 
 

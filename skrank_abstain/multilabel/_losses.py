@@ -136,8 +136,7 @@ def reciprocal_rank_loss(ranked: RankedLabels) -> FloatArray:
     # Probability that no relevant label is among the first k positions: the labels of
     # a group are drawn without replacement.
     none = np.cumprod(1 - (until - before) / (ranked.stop - ranks + 1), axis=1)
-    first = -np.diff(none, axis=1, prepend=1.0)
-    reciprocal = (first / ranks).sum(axis=1)
+    reciprocal = (-np.diff(none, axis=1, prepend=1.0) / ranks).sum(axis=1)
     return np.where(ranked.y.any(axis=1), np.maximum(1 - reciprocal, 0.0), 0.0)
 
 

@@ -519,8 +519,7 @@ def sample_weights(y: FloatArray, ranks: IntArray, ties: str) -> FloatArray | No
     # Without weights, a sample counts by the range of its votes. For the first rank
     # alone that is 1 / r with r relevant labels, which is best for recall but not for
     # the sum and precision losses.
-    votes = sum(top_targets(y, ranks, ties))
-    spread = np.ptp(np.asarray(votes), axis=1)
+    spread = np.ptp(np.asarray(sum(top_targets(y, ranks, ties))), axis=1)
     distance = np.ptp(y, axis=1)
     weight = np.where(spread > 0, distance / np.where(spread > 0, spread, 1.0), 0.0)
     # No weights if all are zero or equal; otherwise of mean one, so that penalties of

@@ -359,8 +359,7 @@ default="misranking"
         )
         ranker._rows_are_items = False  # they are scores
         # With one sample, a scalar qid says that the rows are one query.
-        qid = items.qid if rows.size > 1 else 0
-        self._take(ranker.fit(items.X, items.y, qid=qid))
+        self._take(ranker.fit(items.X, items.y, qid=items.qid if rows.size > 1 else 0))
         return self
 
     def _needs_split(self) -> str:

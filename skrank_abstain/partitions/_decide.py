@@ -219,8 +219,7 @@ def without_calibration_pairs(ranker: SelectiveRanker) -> Any:
     low, high = items.value[ends].T
     with np.errstate(over="ignore"):
         widest = np.argmax(high - low)
-    largest = np.argmax(np.maximum(np.abs(low), np.abs(high)))
-    kept = ends[[widest, largest]].ravel()
+    kept = ends[[widest, np.argmax(np.maximum(np.abs(low), np.abs(high)))]].ravel()
     novel = None if items.novel is None else items.novel[kept]
     queries = Queries.of_sizes(np.array([2, 2]))
     few = Scores(items.value[kept], queries, novel=novel, rows=np.arange(4))

@@ -52,8 +52,7 @@ class ListMetric:
         """Return the name; that of NDCG says the gain, such as "linear"."""
         if self.name != "ndcg":
             return f"{self.name}@{self.k}" if self.k else self.name
-        kind = gain if isinstance(gain, str) else "own"
-        return f"ndcg@{self.k} ({kind} gain)"
+        return f"ndcg@{self.k} ({gain if isinstance(gain, str) else 'own'} gain)"
 
     def values(self, gains: FloatArray, blocks: IntArray) -> FloatArray:
         """Return the metric of lists of the same items with different gains.

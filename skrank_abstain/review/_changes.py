@@ -247,7 +247,9 @@ def compare(before: Any, after: Any, earlier: int, query: int) -> list[Any]:
             text = f"because of {names[j]} ({of_data}{ways[j]})"
             text += f" and {n_more} more" * bool(n_more)
         texts[i] = f"{ways[i]}: {text}" if stays[i] else ways[i]
-        texts[i] += _lost(*n_lost[:, i].tolist())
+        reopened, turned = n_lost[:, i].tolist()
+        texts[i] += f"; orders reopened: {reopened}" * bool(reopened)
+        texts[i] += f"; orders turned around: {turned}" * bool(turned)
     _add_disputes(texts, pairs, names)
     shown = np.lexsort((start, place, place == 0))
     qid = after.items.queries.values[[query] * len(names)]
@@ -321,11 +323,6 @@ def _add_disputes(texts: list[str], pairs: list[Any], names: list[str]) -> None:
         for i in pair[:2] if len(pair[2]) > 1 else ():
             if (text := _answer(i, pair, names)) not in texts[i]:
                 texts[i] += "; " * bool(texts[i]) + text
-
-
-def _lost(reopened: int, turned: int) -> str:
-    text = f"; orders reopened: {reopened}" * bool(reopened)
-    return text + f"; orders turned around: {turned}" * bool(turned)
 
 
 def _way(start: int, place: int) -> str:

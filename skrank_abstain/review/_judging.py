@@ -76,8 +76,7 @@ class Reviewers(NamedTuple):
         proba[said] = Reviewers.of_error((1 - stated[said]) / 2).answer_proba()
         logs = np.log(proba[np.arange(said.size), answers.label + 1])
         total = np.add.reduceat(logs, answers.pair_start[:-1])
-        highest = total.max(axis=1, keepdims=True)
-        return np.exp(np.maximum(total - highest, -600.0))
+        return np.exp(np.maximum(total - total.max(axis=1, keepdims=True), -600.0))
 
 
 def check_reviewer_error(reviewer_error: Any) -> float | dict[str, float] | None:

@@ -288,8 +288,7 @@ def is_fitted(model: Any) -> bool:
     """
     model = last_step(model)
     booster = booster_of(model)
-    fitted = _boosters.looks_fitted if booster is None else booster.is_fitted
-    return fitted(model)
+    return (_boosters.looks_fitted if booster is None else booster.is_fitted)(model)
 
 
 def names_in_model(model: Any) -> tuple[list[str] | None, bool]:

@@ -436,8 +436,7 @@ class Tally:
         steps = csr_array(np.diff(self.accepted, prepend=0.0))
 
         def add(mass: FloatArray) -> FloatArray:
-            beyond = np.cumsum(mass[:, ::-1], axis=1)[:, ::-1]
-            return np.asarray((steps @ beyond.T).T)
+            return np.asarray((steps @ np.cumsum(mass[:, ::-1], axis=1)[:, ::-1].T).T)
 
         pairs = self.counts.sum(axis=2)
         _, ordered, spent = self._outcomes(self.counts, self.tie)

@@ -351,8 +351,7 @@ def _cell_weights(query: IntArray, cell: IntArray) -> csr_array:
 
     A cell holds the items of one level and one grade.
     """
-    weights = np.minimum(1.0, _CAP / np.bincount(query))[query]
-    return csr_array((weights, (query, cell)))
+    return csr_array((np.minimum(1.0, _CAP / np.bincount(query))[query], (query, cell)))
 
 
 @cache
