@@ -42,6 +42,7 @@ from skrank_abstain._validation import (
     check_scores,
     shown,
 )
+from skrank_abstain.concentration import check_chance
 from skrank_abstain.metrics import Estimate
 from skrank_abstain.pairs import Scores, count_outcomes, group_queries
 
@@ -163,7 +164,7 @@ default="auto"
     >>> round(auc, 3), round(low, 3), round(high, 3)
     (0.719, 0.276, 0.945)
     """
-    alpha = 1 - concentration.check_chance(confidence, "confidence")
+    alpha = 1 - check_chance(confidence, "confidence")
     n_resamples = check_positive_int(n_resamples, "n_resamples", minimum=100)
     relevance = check_relevance(y)
     classes = np.unique(relevance)
@@ -325,9 +326,7 @@ def auc_test_set_bound(
     0.082
     """
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    log_term = math.log(
-        2 / concentration.check_chance(delta, "delta", include_one=True)
-    )
+    log_term = math.log(2 / check_chance(delta, "delta", include_one=True))
     log_term += math.log(check_positive_int(n_rankers, "n_rankers"))
     check_choice(method, "method", ("hoeffding", "mcdiarmid"))
     # Hoeffding averages over min(m, n) disjoint pairs; McDiarmid adds up the squares of
@@ -622,9 +621,7 @@ def auc_uniform_bound(
     0.501
     """
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    log_term = math.log(
-        4 / concentration.check_chance(delta, "delta", include_one=True)
-    )
+    log_term = math.log(4 / check_chance(delta, "delta", include_one=True))
     # Twice the items: the proof compares the sample with a second one of its size.
     # Logarithms throughout: r(2m, 2n) itself is beyond float64 for most samples.
     log_term += _log_coefficient(log_shatter, 2 * m, 2 * n)
@@ -700,9 +697,7 @@ def auc_uniform_bound_freund(
             "log_shatter must be a callable of the number of items, with which the "
             f"count grows, got {shown(log_shatter)}."
         )
-    log_term = math.log(
-        12 / concentration.check_chance(delta, "delta", include_one=True)
-    )
+    log_term = math.log(12 / check_chance(delta, "delta", include_one=True))
     return sum(
         2 * math.sqrt((_log_coefficient(log_shatter, 2 * k) + log_term) / k)
         for k in (m, n)

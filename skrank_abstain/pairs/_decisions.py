@@ -54,7 +54,11 @@ class PairRecord(NamedTuple):
         said = f"{first} first" if self.label else "equal"
         what = f"Decided: {said} ({self.reason})."
         if not self.accepted:
-            what = f"A person decides ({self.reason}); the best guess: {said}."
+            alike = (
+                self.label and self.p_left is not None and self.p_left == self.p_right
+            )
+            guess = "" if alike else f"; the best guess: {said}"
+            what = f"A person decides ({self.reason}){guess}."
         by = "risk" if self.margin is None else "margin"
         limit = f", and pairs up to {self.threshold:.4g} are decided"
         limit *= "answer" not in self.reason  # what people say does not depend on it

@@ -203,8 +203,7 @@ def _element(block: str | list[str] | Table | Picture) -> str:
             f'<figure>\n<img alt="{escape(block.alt)}" src="{_drawn(block)}">\n'
             f"<figcaption>{escape(block.caption)}</figcaption>\n</figure>"
         )
-    items = "\n".join(f"<li>{escape(line)}</li>" for line in block)
-    return f"<ul>\n{items}\n</ul>"
+    return "\n".join(["<ul>", *(f"<li>{escape(line)}</li>" for line in block), "</ul>"])
 
 
 def _drawn(picture: Picture) -> str:

@@ -65,8 +65,7 @@ def _shares_of(items: Scores) -> tuple[FloatArray]:
     # Bounds are rounded outwards, which holds whatever is less than one place away, and
     # never leave out the item's own place.
     above = np.where(own <= last, -1, middle - last - 1)
-    below = np.where(own >= first, -1, first - middle - 1)
-    away = np.maximum(above, below)
+    away = np.maximum(above, np.where(own >= first, -1, first - middle - 1))
     if items.novel is not None:
         away[items.novel] = -1
     level = np.searchsorted(LEVELS, (away + _SLACK) / n, side="right")

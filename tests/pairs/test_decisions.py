@@ -192,6 +192,10 @@ def test_each_pair_has_the_first_reason_that_applies():
         "risk above the threshold",
         "decided",
     ]
+    # Nothing speaks for either item of one bin.
+    words = [pair.in_words() for pair in some]
+    assert "A person decides (same bin). Prob" in words[4]
+    assert "threshold); the best guess: row 6 first. Prob" in words[6]
     # A bound on the discordance is about the margin, a distance about no risk.
     certified = replace(some, margin=np.full(n, 0.25)).take([6, 5, 0])
     above, on = "margin above the threshold", "on the threshold"
