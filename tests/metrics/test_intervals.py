@@ -110,7 +110,7 @@ def sums(column, data, weight=1.0):
 def resample(times, monkeypatch):
     """Let the intervals of metrics resample fewer times than 2,000."""
     few = partial(cluster_bootstrap, n_resamples=times)
-    monkeypatch.setattr("skrank_abstain.metrics._scores.cluster_bootstrap", few)
+    monkeypatch.setattr("skrank_abstain.concentration.cluster_bootstrap", few)
 
 
 @pytest.mark.parametrize("name", metrics.__all__)
