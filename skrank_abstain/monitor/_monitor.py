@@ -188,8 +188,9 @@ class Monitor:
             Bound on the probability of a false alarm of each kind, in (0, 1).
         margin : float, default=0.02
             The bound of the audit is what the ranker certified, each query counting
-            alike: a discordance, or a loss. For other rankers it is the mean loss of
-            accepted pairs of the calibration queries plus this margin.
+            alike: a discordance, or a loss. For others, also those that certified by
+            pairs, it is the mean loss of accepted pairs of the calibration queries plus
+            this margin: an alarm then says nothing of a certificate.
         random_state : int, RandomState instance or None, default=0
             Breaks ties between equal queries, and draws pairs to audit.
 

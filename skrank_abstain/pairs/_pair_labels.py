@@ -21,7 +21,7 @@ _TIES = dict.fromkeys(("tie", "draw", "same", "equal"), 0)
 _SIDES = {"right": -1, "left": 1} | _TIES
 #: Label of a person who gives none.
 _SKIP = "skip"
-_AS_MAPPED = "{'links': 'left', 'gleich': 'same', 'weiss nicht': 'skip'}"
+_AS_MAPPED = "{'L': 'left', '=': 'tie', 'R': 'right'}"
 #: Words for right and for left preferred.
 _WORDS = (
     ("right", "left"),

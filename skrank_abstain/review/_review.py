@@ -680,6 +680,7 @@ default="top"
         silent = ~(self._asked[left] | self._asked[right])
         own = self.calibration.engine.decide(self.region, self.items.value, pairs)
         made = {"label": label, "accepted": accepted, "risk": risk, "proba": proba}
+        said = f", after {len(self.answers)} answers" * bool(self.answers)
         for name, column in made.items():
             column[silent] = getattr(own, name)[silent]
         decided = PairDecisions(
@@ -695,7 +696,8 @@ default="top"
             equal=own.equal & silent,
             answered=told != UNTOLD,
             disputed=disputed,
-            id_=self.id_,
+            # Answers about other pairs changed decisions of the ranker's, too.
+            id_=self.id_ and self.id_ + said,
         )
         novel = self.items.novel
         if novel is None:

@@ -542,7 +542,7 @@ def test_a_text_of_each_item_for_each_prompt_makes_a_blind_page(board, tmp_path)
         }
         seen.append((frozenset([task["left_id"], task["right_id"]]), row))
     lacking = pd.DataFrame(table).drop(columns="B")
-    with pytest.raises(ValueError, match=r"column for each item .* none for \['B'\]"):
+    with pytest.raises(ValueError, match=r"column for each item .*missing: \['B'\]"):
         asked.to_page(page, shown=lacking)
     # The prompts may be the index, as pivot leaves them.
     asked.to_page(page, shown=pd.DataFrame(table).set_index("prompt"), blind=True)

@@ -108,7 +108,7 @@ def test_labels_that_may_mean_anything_are_refused(labels):
         PairwiseRankerClassifier(Ridge()).fit(X, y)
     message = str(error.value)
     assert f"got {sorted(labels)}. Say what yours mean, as labels=" in message
-    assert "as labels={'links': 'left', 'rechts': 'right'}" in message
+    assert "as labels={'L': 'left', '=': 'tie', 'R': 'right'}" in message
     assert "right / tie / left, model_b / tie / model_a" in message
     assert "(0, 0.5, 1)" in message
 

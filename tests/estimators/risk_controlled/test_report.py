@@ -106,7 +106,7 @@ def test_report_estimates_the_risk_that_is_bounded(loss, model, data):
 
 def test_report_has_the_area_under_the_curve(ranker, data, monkeypatch):
     few = partial(cluster_bootstrap, n_resamples=300)  # as the report
-    monkeypatch.setattr("skrank_abstain.metrics._scores.cluster_bootstrap", few)
+    monkeypatch.setattr("skrank_abstain.concentration.cluster_bootstrap", few)
     X, y, qid = data
     page = ranker.report(X, y, qid=qid)
     pairs = ranker.predict_pairs(X, qid=qid)
