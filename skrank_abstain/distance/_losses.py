@@ -845,8 +845,7 @@ def consistency_bound(
         elif isinstance(loss, Sigmoid):
             bound = s / np.tanh(loss.k * u)
         elif isinstance(loss, Logistic) and not as_printed:
-            inverse = _logistic if setting == "pairwise" else _logistic_bipartite
-            bound = inverse(s, u)
+            bound = (_logistic if setting == "pairwise" else _logistic_bipartite)(s, u)
         elif not isinstance(loss, Exponential):
             raise ValueError(
                 "surrogate must be the hinge, exponential, sigmoid or logistic loss, "

@@ -680,7 +680,7 @@ default="top"
         silent = ~(self._asked[left] | self._asked[right])
         own = self.calibration.engine.decide(self.region, self.items.value, pairs)
         made = {"label": label, "accepted": accepted, "risk": risk, "proba": proba}
-        said = f", after {len(self.answers)} answers" * bool(self.answers)
+        said = f", answers: {len(self.answers)}" * bool(self.answers)
         for name, column in made.items():
             column[silent] = getattr(own, name)[silent]
         decided = PairDecisions(

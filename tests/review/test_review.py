@@ -32,6 +32,14 @@ def test_without_answers_it_is_the_ranker():
     assert review.expected_accuracy == review._pair_proba.max(axis=1).mean()
 
 
+def test_decisions_say_after_how_many_answers_they_are_the_rankers_own_no_more():
+    (pair,) = RANKER.review(**INPUT).ask(1)
+    said = [{"qid": pair.qid, "left": pair.left, "right": pair.right, "label": "left"}]
+    for answers, end in ((None, ""), ([], ""), (said, ", answers: 1")):
+        log = RANKER.review(**INPUT, answers=answers).decisions
+        assert log.id_ == f"{RANKER.id_}{end}"
+
+
 def test_equal_items_are_tied_until_an_answer_tells_them_apart():
     same = np.zeros((3, 1))
     decisions = RANKER.review(same).decisions
