@@ -264,11 +264,10 @@ def _copies(
     names = table.keys() - {*chain(*_NEEDED.values()), "reviewer", "answer_id"}
     beside = zip(*map(table.get, names), strict=True)
     last: dict[Any, int] = {}
-    dates = all(_DAY.fullmatch(str(time)) for time in when if not is_blank(time))
     rows = zip(when, who, beside, *votes.tolist(), strict=True)
     for row, (time, voter, others, *vote) in enumerate(rows):
         exact = "time" in table and _FRACTION.search(str(time)) is not None
-        dated = is_blank(voter) or dates  # a day fits many votes
+        dated = is_blank(voter) or _DAY.fullmatch(str(time))  # a day fits many votes
         if weight[row] and not is_blank(time) and (exact or not dated):
             key = exact or str(voter), *map(str, (*others, *vote))
             copies += [last[key]] if key in last else []

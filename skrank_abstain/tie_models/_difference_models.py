@@ -126,8 +126,7 @@ class Thurstone(_Cumulative):
 
     def proba(self, x: FloatArray, m: float) -> FloatArray:
         # Both terms of the difference lie in the same tail, where ndtr is precise.
-        tie = ndtr(m - x) - ndtr(-m - x)
-        return np.stack([ndtr(-x - m), tie, ndtr(x - m)], axis=1)
+        return np.stack([ndtr(-x - m), ndtr(m - x) - ndtr(-m - x), ndtr(x - m)], axis=1)
 
     def log_cdf(self, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         value = log_ndtr(u)

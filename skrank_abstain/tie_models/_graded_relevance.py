@@ -460,9 +460,8 @@ class _Likelihood:
         by_slope = (self.inputs * pull.sum(axis=1)[:, None]).sum(axis=0) - slopes
         lower = np.bincount(self.grades, up.sum(axis=1), self.n_grades + 1)
         upper = np.bincount(self.grades + 1, down.sum(axis=1), self.n_grades + 1)
-        by_cut = (upper - lower)[1 : self.n_grades]
         # A step between two cuts moves all cuts above it.
-        tail = np.cumsum(by_cut[::-1])[::-1]
+        tail = np.cumsum((upper - lower)[1 : self.n_grades][::-1])[::-1]
         by_step = np.diff(cuts) * tail[1:]
         by_spread = (pull.sum(axis=0) * self.points).sum() - spread
         gradient = np.concatenate([by_slope, tail[:1], by_step, [by_spread]])

@@ -545,8 +545,10 @@ def test_a_text_of_each_item_for_each_prompt_makes_a_blind_page(board, tmp_path)
     with pytest.raises(ValueError, match=r"column for each item .*missing: \['B'\]"):
         asked.to_page(page, shown=lacking)
     # The prompts may be the index, as pivot leaves them.
-    asked.to_page(page, shown=pd.DataFrame(table).set_index("prompt"), blind=True)
-    assert shown_on(page)["tasks"] == tasks
+    for name in ("prompt", None):
+        by_prompt = pd.DataFrame(table).set_index("prompt").rename_axis(name)
+        asked.to_page(page, shown=by_prompt, blind=True)
+        assert shown_on(page)["tasks"] == tasks
     asked.take([]).to_page(page, shown=pd.DataFrame(table), blind=True)
     assert shown_on(page)["tasks"] == []
     rule = r"6 rows, shown has 5.* prompts \(column per item: frame\.pivot\("

@@ -382,11 +382,12 @@ def test_votes_of_one_day_are_no_copies(day):
     assert weights_of(twice) == [1, 1]
 
 
-def test_midnight_is_a_moment_beside_others():
-    hours = [f"2026-11-27 {hour:02}:00:00" for hour in range(3)]
-    rows = [vote(time=hour) for hour in hours]
-    with pytest.warns(UserWarning, match="votes repeat 3 votes with their voter"):
-        assert weights_of([*rows, *rows]) == [0, 0, 0, 1, 1, 1]
+def test_midnight_is_a_day_beside_moments_too():
+    # A log of days, and answers of a page: none of the old votes is a copy.
+    log, answer = [vote(time="2026-11-27 00:00:00")] * 3, vote(time=CLOCK)
+    assert weights_of([*log, answer]) == [1, 1, 1, 1]
+    with pytest.warns(UserWarning, match="votes repeat 1 votes with their voter"):
+        assert weights_of([*log, answer, answer]) == [1, 1, 1, 0, 1]
 
 
 @pytest.mark.parametrize(
