@@ -320,7 +320,7 @@ MISTAKES = {
     # ---- comparisons
     "classes 0, 1, 2 as comparisons": (
         lambda _: PairwiseRankerClassifier(LogisticRegression()).fit(
-            PAIRS, np.arange(60) % 3), "error", "as labels={'links': 'left'"),
+            PAIRS, np.arange(60) % 3), "error", "as labels={'L': 'left'"),
     "an odd number of columns as pairs": (
         lambda _: PairwiseRankerClassifier(LogisticRegression()).fit(
             PAIRS[:, :3], np.arange(60) % 3 - 1), "error", "even number of columns"),
