@@ -1,6 +1,6 @@
 """What answers of people are worth, and what a question costs.
 
-    python benchmarks/review.py --data MQ2008 OHSUMED    # folders of FoldN; an hour
+    python benchmarks/review.py --data MQ2008 OHSUMED    # folders of FoldN; hours
     python benchmarks/review.py                          # simulated folds; minutes
     python benchmarks/review.py --places --data MQ2008 OHSUMED    # first places alone
     python benchmarks/review.py --answers --data MQ2008 OHSUMED    # few answers alone
