@@ -248,9 +248,11 @@ def trained_on(
     Trees that keep how many rows trained each leaf tell whatever the order of the rows:
     independent rows, as many, fill the leaves alike with a probability of at most .01
     (that of the counts n_k is multinomial, and largest where row shares are n_k / n).
-    If only most rows trained the model, the counts of 40 queries and more are too close
-    to those of the tree: a Wald statistic with the covariance of independent queries
-    (one query, one summand) is below the .001 quantile of its chi-square distribution.
+    If only most rows trained the model, or these are most of those that did, the counts
+    of 40 queries and more are too close to those of the tree: a Wald statistic with the
+    covariance of independent queries (one query, one summand) is below the .001
+    quantile of its chi-square distribution. Half as many rows or less, or twice as many
+    or more, cannot be most of the others, and are not asked.
     Other boosters, and linear models, train a copy on these rows, of one tree: that of
     other rows scores most rows otherwise. XGBoost need not if no row has the value at
     which its first tree begins.
@@ -277,11 +279,12 @@ def _fill_leaves(
     model: Any, counts: Any, leaves: Any, X: Any, queries: Queries
 ) -> bool:
     """Return whether rows fill the leaves of a first tree as those that trained it."""
-    n, same = _num_samples(X), False
-    if counts.sum() == n and multinomial.pmf(counts, n, counts / n) <= _BY_CHANCE:
+    n, n_trained, same = _num_samples(X), counts.sum(), False
+    if n_trained == n and multinomial.pmf(counts, n, counts / n) <= _BY_CHANCE:
         same = np.array_equal(np.bincount(leaves(X), minlength=counts.size), counts)
-    several = hasattr(model, "estimators_samples_")  # a forest draws rows again
-    return same or (not several and _too_alike(counts, leaves(X), queries))
+    # Forests draw rows again. Half as many rows, or twice as many, are too unlike.
+    blind = hasattr(model, "estimators_samples_") or not n / 2 < n_trained < 2 * n
+    return same or (not blind and _too_alike(counts, leaves(X), queries))
 
 
 def _too_alike(counts: Any, leaf: IntArray, queries: Queries) -> bool:
