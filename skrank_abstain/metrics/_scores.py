@@ -49,8 +49,8 @@ class Estimate(NamedTuple):
     interval : {None, "delta", "bootstrap"}, default=None
         "delta": the linearised ratio plus or minus a t quantile; for
         ``average="query"``, the t interval of the mean over the queries that have a
-        value. Deterministic, O(n_pairs), not clipped to the range of the metric, and
-        not available for areas under curves.
+        value. Deterministic, O(n_pairs), clipped to the range of the metric, and not
+        available for areas under curves.
         "bootstrap": percentiles over 2,000 resamples of whole queries (for
         ``average="query"``, of queries that have a value). Each takes O(n_queries) for
         a ratio, O(n_pairs) for an area.
@@ -60,6 +60,9 @@ class Estimate(NamedTuple):
         Draws the resamples of "bootstrap".
 
     With fewer than about thirty queries both are too narrow, the bootstrap more so.
+    Where n queries show no spread at all, such as no error, the interval of a share
+    from 0 to 1 allows for the part of others that they may have missed, as that of
+    ``theory.auc_confidence_interval`` does.
 
     See Also
     --------

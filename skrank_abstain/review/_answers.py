@@ -317,7 +317,7 @@ def take_answers(
             f"{about.size - row.size} answers that repeat another one count once: add "
             "a column reviewer if several people answered, qid if about several days."
         )
-    # They may be yesterday's, unless there is no name for today.
+    # Without a query they may be yesterday's; if today has no name, names are for good.
     named = item_id is not None and [as_text(q) for q in queries.values] != ["None"]
     unnamed = about.size and all(map(is_blank, table.get("qid", ())))
     if unnamed and ("pair_id" in table or named):

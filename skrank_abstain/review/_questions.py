@@ -302,6 +302,7 @@ class Questions(PairDecisions):
         # Texts of the other items of a board would stand above both sides.
         known = items | (set() if self.index is None else {*map(str, self.index)})
         above = [name for name in columns if name not in known]
+        # An index of texts holds the prompts, whatever it is called.
         texts = shown.index.tolist() if hasattr(shown, "iloc") else [None]
         if all(isinstance(text, str) for text in texts) and not {*above} - {"pair_id"}:
             columns["prompt"], above = texts, [*above, "prompt"]

@@ -107,9 +107,9 @@ class Review:
         Share of their answers about tied items that name an order: near 1 for those who
         see finer differences than the grades, and never say "same".
     contradictions : tuple of Contradiction
-        Answers that contradict each other, or of a probability below .05 given all
-        answers: one that only turns a decision around is believed, and not here. All
-        of them count.
+        Answers that contradict each other, or have a probability below .05 given all
+        answers. All of them count. One that only goes against the ranker is believed,
+        and does not stand here.
 
     See Also
     --------

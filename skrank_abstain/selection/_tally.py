@@ -274,10 +274,10 @@ class PairTotals(Table):
         Returns
         -------
         discordance, low, high : float
-            The ends are in [0, 1]; NaN with fewer than two queries. Where n queries
-            have one share each, such as no wrong order, the other queries may have
-            missed 1 - ((1 - confidence) / 2)^(1 / n) of others, as in
-            ``theory.auc_confidence_interval``.
+            The ends are in [0, 1]; NaN with fewer than two queries. Where n queries all
+            have the same share, such as no wrong order, the interval allows for a part
+            1 - ((1 - confidence) / 2)^(1 / n) of other queries that they may have
+            missed, as that of ``theory.auc_confidence_interval`` does.
         """
         check_choice(weighting, "weighting", ("pairs", "queries"))
         columns = parts_of(self, "discordance", weighting)
