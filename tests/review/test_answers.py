@@ -513,6 +513,17 @@ def test_files_that_name_no_query_may_be_of_another_day():
     assert len(take_answers(table, named, np.array(["A", "B"]))) == 1
 
 
+def test_answers_typed_without_a_query_may_be_of_another_day_too():
+    typed = [{"left": "A", "right": "B", "label": "left"}]
+    names = np.array(["A", "B"])
+    with pytest.warns(UserWarning, match="name no query: any answer about these names"):
+        assert len(take_answers(typed, group_queries("2026-11-25", 2), names)) == 1
+    # Where today has no name either, names are for good; rows are of today.
+    assert len(take_answers(typed, group_queries(None, 2), names)) == 1
+    rows = [{"left": 0, "right": 1, "label": "left"}]
+    assert len(take_answers(rows, group_queries("2026-11-25", 2), None)) == 1
+
+
 def test_of_answers_that_a_page_saved_again_the_last_counts():
     """However tables are joined, and under which name each file was read."""
     said = [(0, "left", 1), (1, "left", 1), (2, "same", 1)]
